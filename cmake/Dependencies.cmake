@@ -1,0 +1,21 @@
+# MLX comes from its PyPI wheel, which carries a CMake package. MLX_DIR (or CMAKE_PREFIX_PATH) names another one.
+if(NOT MLX_DIR)
+  file(GLOB reprise_mlx_packages
+       ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/mlx/share/cmake/MLX)
+  if(reprise_mlx_packages)
+    list(GET reprise_mlx_packages 0 reprise_mlx_package)
+    set(MLX_DIR ${reprise_mlx_package} CACHE PATH "Folder of MLXConfig.cmake")
+  endif()
+endif()
+find_package(MLX 0.32.4 CONFIG REQUIRED)
+# Its headers are not ours to warn about.
+get_target_property(reprise_mlx_includes mlx INTERFACE_INCLUDE_DIRECTORIES)
+set_target_properties(mlx PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${reprise_mlx_includes}")
+
+find_package(Threads REQUIRED)
+find_package(fmt REQUIRED)
+find_package(nlohmann_json 3.9 REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
