@@ -8,6 +8,7 @@
 #include <exception>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/format.hpp"
 #include "io/atomic_file.hpp"
@@ -145,20 +146,22 @@ Result<EncodedNpy> encode_npy(const mx::array& array) {
     if (array.flags().row_contiguous) {
       result.data = std::span(static_cast<const std::byte*>(from), npy_data_size(header));
     } else {
-      result.converted.resize(npy_data_size(header));
+      const std::size_t size = npy_data_size(header);
+      result.converted = std::make_unique<std::byte[]>(size);
       const std::vector<std::int64_t> strides(array.strides().begin(), array.strides().end());
-      copy_row_major(size_of(header.dtype), from, header.shape, strides, result.converted.data());
-      result.data = result.converted;
+      copy_row_major(size_of(header.dtype), from, header.shape, strides, result.converted.get());
+      result.data = std::span(result.converted.get(), size);
     }
     if (header.dtype == DType::bfloat16) {
       header.dtype = DType::float32;
-      std::vector<std::byte> widened(npy_data_size(header));
-      for (std::size_t i = 0; i < widened.size() / 4; ++i) {
+      const std::size_t size = npy_data_size(header);
+      auto widened = std::make_unique<std::byte[]>(size);
+      for (std::size_t i = 0; i < size / 4; ++i) {
         // A bfloat16 is the upper half of a float32.
         std::memcpy(&widened[4 * i + 2], &result.data[2 * i], 2);
       }
       result.converted = std::move(widened);
-      result.data = result.converted;
+      result.data = std::span(result.converted.get(), size);
     }
     result.header = encode_npy_header(header);
     return result;

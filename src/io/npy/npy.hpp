@@ -12,9 +12,10 @@
 #include <mlx/array.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "io/npy/header.hpp"
 #include "reprise/status.hpp"
@@ -36,9 +37,9 @@ Result<mlx::core::array> decode_npy(std::uint64_t file_size, const ReadBytes& re
 /// A file in two pieces, so that a row-major array is not copied.
 struct EncodedNpy {
   std::string header;
-  std::span<const std::byte> data;   ///< of `array` or of `converted`
-  mlx::core::array array;            ///< keeps the elements alive
-  std::vector<std::byte> converted;  ///< elements that had to be put in order or widened
+  std::span<const std::byte> data;         ///< of `array` or of `converted`
+  mlx::core::array array;                  ///< keeps the elements alive
+  std::unique_ptr<std::byte[]> converted;  ///< elements that had to be put in order or widened
 };
 Result<EncodedNpy> encode_npy(const mlx::core::array& array);
 

@@ -148,7 +148,7 @@ Status add_member(zip_t* archive, const std::string& name, const EncodedNpy& enc
   const zip_int64_t index =
       zip_file_add(archive, (name + std::string(kSuffix)).c_str(), source.get(), ZIP_FL_ENC_UTF_8);
   if (index < 0) return make_error(ErrorCode::invalid_argument, "cannot add to the archive: {}", zip_strerror(archive));
-  source.release();  // the archive's now
+  (void)source.release();  // the archive's now
   const auto position = static_cast<zip_uint64_t>(index);
   const zip_int32_t method = packing == NpzPacking::stored ? ZIP_CM_STORE : ZIP_CM_DEFLATE;
   if (zip_set_file_compression(archive, position, method, 0) != 0 ||
