@@ -1,0 +1,105 @@
+// Element-wise functions of two operands: arithmetic, bits, comparisons, logic.
+#pragma once
+
+#include <array>
+
+#include "ops/op_def.hpp"
+
+namespace reprise::ops {
+
+Result<Types> infer_binary(const InferContext& context);            // broadcast shape, promoted dtype
+Result<Types> infer_binary_floating(const InferContext& context);   // booleans and integers give float32
+Result<Types> infer_binary_predicate(const InferContext& context);  // bool
+Result<Types> infer_shift(const InferContext& context);             // bool gives uint8
+
+namespace binary {
+
+inline constexpr Tolerance kExact{};
+inline constexpr Tolerance kRounded{2, 0, "one rounding; complex products and quotients take several"};
+inline constexpr Tolerance kFewUlp{8, 1e-37, "library functions of a few units in the last place"};
+
+consteval OpDef row(std::string_view name, std::string_view family, std::string_view summary, std::string_view rule,
+                    DTypeSet dtypes, InferFn infer, Tolerance tolerance = kExact, Trait more = Trait::none) {
+  return {.name = name,
+          .family = family,
+          .summary = summary,
+          .rule = rule,
+          .operands = kAB,
+          .dtypes = dtypes,
+          .checked = 2,
+          .infer = infer,
+          .traits = Trait::elementwise | more,
+          .tolerance = tolerance};
+}
+
+inline constexpr DTypeSet kBits = kIntegers | kBool;
+inline constexpr DTypeSet kNotComplex = kReals;
+
+}  // namespace binary
+
+inline constexpr std::array kBinaryOps{
+    binary::row("add", "binary", "a + b.", "Promoted dtype; integers wrap; bool is or.", kAllDTypes,
+                infer_plain<infer_binary>, binary::kRounded, Trait::commutative),
+    binary::row("subtract", "binary", "a - b.", "Promoted dtype; integers wrap; bool is exclusive or.", kAllDTypes,
+                infer_plain<infer_binary>, binary::kRounded),
+    binary::row("multiply", "binary", "a * b.", "Promoted dtype; integers wrap; bool is and.", kAllDTypes,
+                infer_plain<infer_binary>, binary::kRounded, Trait::commutative),
+    binary::row("divide", "binary", "a / b, true division.",
+                "Promoted dtype, float32 for booleans and integers. x / 0 is infinite or NaN.", kAllDTypes,
+                infer_plain<infer_binary_floating>, binary::kRounded),
+    binary::row(
+        "pow", "binary", "a to the power b.",
+        "Promoted dtype; integers stay integers and wrap. A negative integer exponent gives 0, but 1 for base 1 "
+        "and 1 or -1 for base -1.",
+        kAllDTypes, infer_plain<infer_binary>, Tolerance{16, 1e-37, "exponent and logarithm are rounded"}),
+    binary::row("atan2", "binary", "Angle of the point (b, a), in radians.",
+                "Promoted dtype, float32 for booleans and integers.", binary::kNotComplex,
+                infer_plain<infer_binary_floating>, binary::kFewUlp),
+    binary::row("min", "binary", "The lesser operand.", "Promoted dtype. NaN if either operand is NaN.", kAllDTypes,
+                infer_plain<infer_binary>, binary::kExact, Trait::commutative),
+    binary::row("max", "binary", "The greater operand.", "Promoted dtype. NaN if either operand is NaN.", kAllDTypes,
+                infer_plain<infer_binary>, binary::kExact, Trait::commutative),
+    binary::row("quotient", "binary", "a / b, truncated toward zero.",
+                "Promoted dtype. -7 by 2 gives -3. Integers: division by 0 gives 0, the least value by -1 wraps.",
+                binary::kNotComplex, infer_plain<infer_binary>),
+    binary::row("remainder", "binary", "What truncated division leaves; its sign is a's.",
+                "Promoted dtype; C's remainder. -7 by 3 gives -1, 7 by -3 gives 1. Integers by 0 give a; floats by 0 "
+                "give NaN.",
+                binary::kNotComplex, infer_plain<infer_binary>),
+    binary::row("left_shift", "binary", "a shifted left by b bits.",
+                "Promoted dtype; bool gives uint8. A negative amount or one of the width or more gives 0.",
+                binary::kBits, infer_plain<infer_shift>),
+    binary::row(
+        "right_shift", "binary", "a shifted right by b bits.",
+        "Promoted dtype; bool gives uint8. Arithmetic for signed integers. A negative amount or one of the width "
+        "or more gives 0, or -1 for negative signed a.",
+        binary::kBits, infer_plain<infer_shift>),
+    binary::row("bitwise_and", "binary", "Bits set in both.", "Promoted dtype.", binary::kBits,
+                infer_plain<infer_binary>, binary::kExact, Trait::commutative),
+    binary::row("bitwise_or", "binary", "Bits set in either.", "Promoted dtype.", binary::kBits,
+                infer_plain<infer_binary>, binary::kExact, Trait::commutative),
+    binary::row("bitwise_xor", "binary", "Bits set in one of the two.", "Promoted dtype.", binary::kBits,
+                infer_plain<infer_binary>, binary::kExact, Trait::commutative),
+    binary::row("equal", "compare", "a == b.", "bool. NaN equals nothing.", kAllDTypes,
+                infer_plain<infer_binary_predicate>, binary::kExact, Trait::commutative),
+    binary::row("not_equal", "compare", "a != b.", "bool. NaN differs from everything.", kAllDTypes,
+                infer_plain<infer_binary_predicate>, binary::kExact, Trait::commutative),
+    binary::row("less", "compare", "a < b.", "bool. False with NaN. complex64 compares real parts, then imaginary.",
+                kAllDTypes, infer_plain<infer_binary_predicate>),
+    binary::row("less_equal", "compare", "a <= b.",
+                "bool. False with NaN. complex64 compares real parts, then imaginary.", kAllDTypes,
+                infer_plain<infer_binary_predicate>),
+    binary::row("greater", "compare", "a > b.", "bool. False with NaN. complex64 compares real parts, then imaginary.",
+                kAllDTypes, infer_plain<infer_binary_predicate>),
+    binary::row("greater_equal", "compare", "a >= b.",
+                "bool. False with NaN. complex64 compares real parts, then imaginary.", kAllDTypes,
+                infer_plain<infer_binary_predicate>),
+    binary::row("logical_and", "logical", "Both non-zero.", "bool; NaN counts as non-zero.", kAllDTypes,
+                infer_plain<infer_binary_predicate>, binary::kExact, Trait::commutative),
+    binary::row("logical_or", "logical", "Either non-zero.", "bool; NaN counts as non-zero.", kAllDTypes,
+                infer_plain<infer_binary_predicate>, binary::kExact, Trait::commutative),
+    binary::row("logical_xor", "logical", "Exactly one non-zero.", "bool; NaN counts as non-zero.", kAllDTypes,
+                infer_plain<infer_binary_predicate>, binary::kExact, Trait::commutative),
+};
+
+}  // namespace reprise::ops

@@ -1,0 +1,42 @@
+// Casts and reinterpretation of bits.
+#pragma once
+
+#include <array>
+
+#include "ops/op_def.hpp"
+
+namespace reprise::ops {
+
+struct DTypeAttrs {
+  DType dtype = DType::float32;
+  bool operator==(const DTypeAttrs&) const = default;
+};
+inline constexpr Field kDTypeFields[] = {dtype<&DTypeAttrs::dtype>("dtype", "the dtype of the result")};
+inline constexpr Schema kDTypeSchema = schema<DTypeAttrs>(kDTypeFields);
+
+Result<Types> infer_astype(const InferContext& context, const DTypeAttrs& attrs);
+Result<Types> infer_bitcast(const InferContext& context, const DTypeAttrs& attrs);
+
+inline constexpr std::array kCastOps{
+    OpDef{.name = "astype",
+          .family = "cast",
+          .summary = "Converts each element to `dtype`.",
+          .rule = "Shape of x. A float becomes an integer by truncation toward zero and saturates outside the target's "
+                  "range; NaN becomes 0. bool is x != 0 (NaN is true). An integer becomes a narrower integer modulo "
+                  "2^bits. complex64 to a real dtype keeps the real part.",
+          .operands = kX,
+          .attrs = &kDTypeSchema,
+          .infer = infer_as<DTypeAttrs, infer_astype>},
+    OpDef{.name = "bitcast",
+          .family = "cast",
+          .summary = "Reads the bytes of x as elements of `dtype`.",
+          .rule =
+              "Native byte order. Equal item sizes keep the shape; otherwise the last axis is rescaled by the ratio "
+              "of the sizes, which must divide it. A scalar can only be read as a dtype of the same size.",
+          .operands = kX,
+          .attrs = &kDTypeSchema,
+          .infer = infer_as<DTypeAttrs, infer_bitcast>,
+          .traits = Trait::view},
+};
+
+}  // namespace reprise::ops

@@ -1,0 +1,97 @@
+#include "ops/op_def.hpp"
+
+#include <algorithm>
+
+namespace reprise::ops {
+
+std::string describe(DTypeSet set) {
+  std::string text;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto d = static_cast<DType>(i);
+    if ((set & set_of(d)) != 0) text += (text.empty() ? "" : ", ") + std::string(reprise::name(d));
+  }
+  return text;
+}
+
+std::string_view InferContext::operand_name(std::size_t i) const {
+  const auto& names = op.operands;
+  if (names.empty()) return "operand";
+  std::string_view name = names[std::min(i, names.size() - 1)];
+  if (name.ends_with("...")) name.remove_suffix(3);
+  if (name.ends_with("?")) name.remove_suffix(1);
+  return name;
+}
+
+Status InferContext::require_dtype(std::size_t i, DTypeSet allowed) const {
+  if ((allowed & set_of(operands[i].dtype)) != 0) return {};
+  return error("{} has dtype {}; wanted {}", operand_name(i), name(operands[i].dtype), describe(allowed));
+}
+
+Status InferContext::require_rank(std::size_t i, int rank) const {
+  if (operands[i].rank() == rank) return {};
+  return error("{} is {}; wanted rank {}", operand_name(i), to_string(operands[i]), rank);
+}
+
+Status InferContext::require_min_rank(std::size_t i, int rank) const {
+  if (operands[i].rank() >= rank) return {};
+  return error("{} is {}; wanted rank {} or more", operand_name(i), to_string(operands[i]), rank);
+}
+
+Result<std::size_t> InferContext::axis(std::string_view attribute, std::int64_t value, int rank) const {
+  if (value < -rank || value >= rank) {
+    return error("attribute '{}' names axis {}; the rank is {}", attribute, value, rank);
+  }
+  return static_cast<std::size_t>(value < 0 ? value + rank : value);
+}
+
+Result<std::vector<std::size_t>> InferContext::axes(std::string_view attribute, const Ints& values, int rank) const {
+  std::vector<std::size_t> out;
+  for (const auto value : values) {
+    REPRISE_ASSIGN(const std::size_t a, axis(attribute, value, rank));
+    if (std::find(out.begin(), out.end(), a) != out.end()) {
+      return error("attribute '{}' names axis {} twice", attribute, value);
+    }
+    out.push_back(a);
+  }
+  return out;
+}
+
+Result<Shape> InferContext::broadcast() const {
+  Shape out;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    const Shape& shape = operands[i].shape;
+    if (shape.size() > out.size()) out.insert(out.begin(), shape.size() - out.size(), 1);
+    for (std::size_t k = 0; k < shape.size(); ++k) {
+      std::int64_t& dim = out[out.size() - 1 - k];
+      const std::int64_t mine = shape[shape.size() - 1 - k];
+      if (mine == dim || mine == 1) continue;
+      if (dim != 1) {
+        return error("{} is {}, which does not broadcast with {}: axis {} has {}, wanted {} or 1", operand_name(i),
+                     to_string(operands[i]), to_string(out), static_cast<std::int64_t>(shape.size() - 1 - k), mine,
+                     dim);
+      }
+      dim = mine;
+    }
+  }
+  return out;
+}
+
+Arity arity(const OpDef& op) {
+  Arity out;
+  for (const auto name : op.operands) {
+    if (name.ends_with("...*")) {
+      out.max = SIZE_MAX;
+    } else if (name.ends_with("...")) {
+      ++out.min;
+      out.max = SIZE_MAX;
+    } else if (name.ends_with("?")) {
+      if (out.max != SIZE_MAX) ++out.max;
+    } else {
+      ++out.min;
+      if (out.max != SIZE_MAX) ++out.max;
+    }
+  }
+  return out;
+}
+
+}  // namespace reprise::ops

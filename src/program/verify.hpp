@@ -1,0 +1,55 @@
+// Program -> VerifiedProgram: names become rows, positional attributes become structs, every reference is in bounds.
+//
+//   Result<VerifiedProgram> verified = verify(program);
+//
+// Only verify() makes a VerifiedProgram, so whoever holds one need not check again. No shapes are needed yet.
+#pragma once
+
+#include <vector>
+
+#include "ops/op_def.hpp"
+#include "reprise/program.hpp"
+
+namespace reprise {
+
+/// Loops may nest this deep; deeper programs are refused so that recursion over them is bounded.
+inline constexpr int kMaxNesting = 64;
+
+struct VerifiedList;
+
+struct VerifiedInstruction {
+  const ops::OpDef* op = nullptr;
+  std::vector<Ref> operands;
+  ops::AttrBox attrs;
+  std::vector<VerifiedList> subprograms;
+  std::size_t first_result = 0;  ///< its results are first_result .. first_result + result_count of the list
+  std::size_t result_count = 1;
+};
+
+struct VerifiedList {
+  std::vector<VerifiedInstruction> instructions;
+  std::vector<Ref> outputs;
+  std::size_t result_count = 0;
+};
+
+class VerifiedProgram {
+ public:
+  const Program& program() const { return program_; }
+  const VerifiedList& list() const { return list_; }
+  bool calls_host() const { return calls_host_; }
+
+ private:
+  friend Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults);
+  VerifiedProgram(Program program, VerifiedList list, bool calls_host)
+      : program_(std::move(program)), list_(std::move(list)), calls_host_(calls_host) {}
+
+  Program program_;
+  VerifiedList list_;
+  bool calls_host_ = false;
+};
+
+/// Checks everything that can be checked without shapes. All faults of the program are found in one go: the returned
+/// error joins them, and `faults`, if given, gets them one by one.
+Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults = nullptr);
+
+}  // namespace reprise
