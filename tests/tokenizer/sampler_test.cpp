@@ -2,8 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
+#include <new>
+
+// Counts the allocations of the whole program, the library included. Inlined, GCC would take new and free for a
+// mismatch.
+static std::atomic<int> allocations{0};
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  ++allocations;
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace reprise {
 namespace {
@@ -85,6 +99,15 @@ TEST(Sampler, RefusesOptionsOutOfRange) {
   for (const float p : {-0.1f, 1.1f, kNan, kInf}) EXPECT_FALSE(Sampler::make({.top_p = p}).ok()) << p;
   EXPECT_EQ(Sampler::make({.top_k = -1}).error().message(), "sampler: top_k is -1, 0 (off) or more is wanted");
   EXPECT_EQ(Sampler::make({.top_p = 1.5f}).error().message(), "sampler: top_p is 1.5, 0 to 1 (off) is wanted");
+}
+
+TEST(Sampler, OnlyTheFirstCallAllocates) {
+  const Logits logits(5000, 0.5f);
+  Sampler sampler = Sampler::make({.temperature = 1, .top_k = 700, .top_p = 0.9f}).value();
+  EXPECT_TRUE(sampler.sample(logits).ok());
+  const int before = allocations;
+  for (int i = 0; i < 10; ++i) EXPECT_TRUE(sampler.sample(logits).ok());
+  EXPECT_EQ(allocations - before, 0);
 }
 
 TEST(Sampler, TheSeedDecidesTheDraws) {

@@ -57,7 +57,10 @@ std::optional<std::uint32_t> BpeMerges::rank_of(std::int32_t left, std::int32_t 
 void BpeMerges::apply(std::vector<std::int32_t>& symbols, Workspace& workspace) const {
   const auto count = static_cast<std::uint32_t>(symbols.size());
   if (count < 2) return;
-  auto& [next, previous, queue] = workspace;
+  // Not a structured binding: C++20 lets no lambda use those in clang 14.
+  std::vector<std::uint32_t>& next = workspace.next;
+  std::vector<std::uint32_t>& previous = workspace.previous;
+  std::vector<std::uint64_t>& queue = workspace.queue;
   next.resize(count);
   previous.resize(count);
   queue.clear();

@@ -2,9 +2,8 @@
 
 #include <utf8proc.h>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
-#include <iterator>
 
 #include "base/format.hpp"
 #include "models/tokenizer/utf8.hpp"
@@ -81,7 +80,7 @@ class Chars {
   /// The first byte of character i: the character itself where it is ASCII.
   char byte(std::size_t i) const { return text_[starts_[i]]; }
 
-  /// The end of the run of `kind` that starts at `i`, at most `limit` characters long.
+  /// The end of the run of `wanted` characters that starts at `i` and goes no further than `end`.
   std::size_t run(std::size_t i, std::size_t end, CharClass wanted) const {
     while (i < end && classes_[i] == wanted) ++i;
     return i;

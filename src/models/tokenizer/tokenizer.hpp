@@ -9,6 +9,7 @@
 //   x, provided that the vocabulary has a token for each of the 256 bytes. Bytes without one are dropped before the
 //   merges, and counted in the EncodeReport.
 // - Text never turns into a control token unless parse_special is set, not even through the vocabulary's own merges.
+//   User-defined tokens wait for parse_special as well; Hugging Face and llama.cpp read them in any text.
 // - No Unicode normalisation: some models (Qwen2) compose characters (NFC) first, which the caller may do.
 // A Tokenizer is a cheap, immutable handle: copy it freely, use it from many threads.
 #pragma once
