@@ -4,7 +4,7 @@
 #include "files.hpp"
 #include "io/safetensors/header.hpp"
 #include "io/safetensors/safetensors.hpp"
-#include "temp_folder.hpp"
+#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {
@@ -17,7 +17,7 @@ struct Case {
 
 std::string entry(const std::string& fields) { return "{\"a\":{" + fields + "}}"; }
 
-class BadHeader : public testing::TestWithParam<Case> {};
+class BadHeader : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BadHeader, IsRefusedWithItsFault) {
   const auto header = safetensors::parse_header(GetParam().header, GetParam().data_bytes);
@@ -27,7 +27,7 @@ TEST_P(BadHeader, IsRefusedWithItsFault) {
 
 INSTANTIATE_TEST_SUITE_P(
     Json, BadHeader,
-    testing::Values(Case{"", 0, "the header is not JSON: byte 1 does not fit"},
+    ::testing::Values(Case{"", 0, "the header is not JSON: byte 1 does not fit"},
                     Case{"{", 0, "the header is not JSON: byte 2 does not fit"},
                     Case{"{} x", 0, "the header is not JSON: byte 4 does not fit"},
                     Case{"{}{}", 0, "the header is not JSON: byte 3 does not fit"},
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 INSTANTIATE_TEST_SUITE_P(
     Fields, BadHeader,
-    testing::Values(
+    ::testing::Values(
         Case{entry(""), 0, "tensor \"a\": no dtype"}, Case{entry(R"("dtype":"F32")"), 0, "tensor \"a\": no shape"},
         Case{entry(R"("dtype":"F32","shape":[])"), 0, "tensor \"a\": no data_offsets"},
         Case{entry(R"("dtype":7)"), 0, "tensor \"a\": dtype is a number; wanted a string"},
@@ -76,7 +76,7 @@ std::string u8(const std::string& name, const std::string& shape, const std::str
 
 INSTANTIATE_TEST_SUITE_P(
     Extents, BadHeader,
-    testing::Values(
+    ::testing::Values(
         Case{"{" + u8("a", "[4]", "[4,0]") + "}", 8, "tensor \"a\": data_offsets [4, 0] in 8 bytes of data"},
         Case{"{" + u8("a", "[4]", "[5,9]") + "}", 8, "tensor \"a\": data_offsets [5, 9] in 8 bytes of data"},
         Case{"{" + u8("a", "[4]", "[18446744073709551612,18446744073709551615]") + "}", 8,
@@ -110,7 +110,7 @@ std::string sample(const std::string& path) {
 }
 
 TEST(Damage, EveryTruncationIsRefused) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const std::string path = folder / "t.safetensors";
   const std::string good = sample(path);
   for (std::size_t i = 0; i < good.size(); ++i) {
@@ -122,7 +122,7 @@ TEST(Damage, EveryTruncationIsRefused) {
 }
 
 TEST(Damage, EveryTrailingByteIsRefused) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const std::string path = folder / "t.safetensors";
   const std::string good = sample(path);
   write_bytes(path, good + "x");
@@ -131,7 +131,7 @@ TEST(Damage, EveryTrailingByteIsRefused) {
 
 // Whatever a byte becomes, the file loads or is refused, and what loads can be read to its last element.
 TEST(Damage, EveryByteReplaced) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const std::string path = folder / "t.safetensors";
   const std::string good = sample(path);
   for (std::size_t i = 0; i < good.size(); ++i) {

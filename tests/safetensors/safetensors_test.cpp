@@ -10,14 +10,14 @@
 #include "files.hpp"
 #include "program/array_access.hpp"
 #include "program/mlx_convert.hpp"
-#include "temp_folder.hpp"
+#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {
 
 namespace mx = mlx::core;
 
-class Safetensors : public testing::Test {
+class Safetensors : public ::testing::Test {
  protected:
   // The error of reading these bytes without the file's name in front, or "ok".
   std::string read(std::string_view bytes) {
@@ -32,7 +32,7 @@ class Safetensors : public testing::Test {
     return read(make_file(header, std::string(data, '\0')));
   }
 
-  TempFolder folder_;
+  testing::TempFolder folder_;
   std::string path_ = folder_ / "t.safetensors";
 };
 

@@ -7,7 +7,7 @@
 #include "io/safetensors/safetensors.hpp"
 #include "random_program.hpp"
 #include "reprise/text.hpp"
-#include "temp_folder.hpp"
+#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {
@@ -28,7 +28,7 @@ Program with_captures(std::vector<std::string> names) {
 }
 
 TEST(ProgramFile, RoundTripsWithCaptures) {
-  TempFolder folder;
+  testing::TempFolder folder;
   // Shared, empty, forbidden, made-up and non-text names: each comes back as it was.
   const Program program = with_captures({"w", "", "w", "cap1", "__metadata__", "\xff", "cap5", "", "cap5_"});
   ASSERT_TRUE(write_program(folder / "p.rp", program).ok());
@@ -43,7 +43,7 @@ TEST(ProgramFile, RoundTripsWithCaptures) {
 }
 
 TEST(ProgramFile, NeedsNoSafetensorsWithoutCaptures) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const Program program = parse_program("reprise 1\ninputs 1\nreturn in0\n").value();
   ASSERT_TRUE(write_program(folder / "p.rp", program).ok());
   EXPECT_FALSE(std::filesystem::exists(folder / "p.safetensors"));
@@ -51,7 +51,7 @@ TEST(ProgramFile, NeedsNoSafetensorsWithoutCaptures) {
 }
 
 TEST(ProgramFile, RandomProgramsRoundTrip) {
-  TempFolder folder;
+  testing::TempFolder folder;
   for (std::uint64_t seed = 1; seed <= 150; ++seed) {
     SCOPED_TRACE(seed);
     RandomProgram random(seed);
@@ -64,7 +64,7 @@ TEST(ProgramFile, RandomProgramsRoundTrip) {
 }
 
 TEST(ProgramFile, ViewsAreWrittenDense) {
-  TempFolder folder;
+  testing::TempFolder folder;
   ProgramData data;
   const auto base = mx::reshape(mx::arange(12, mx::float32), {3, 4});
   data.captures = {make_capture(mx::transpose(base), "t").value(),
@@ -76,7 +76,7 @@ TEST(ProgramFile, ViewsAreWrittenDense) {
 }
 
 TEST(ProgramFile, ErrorsNameFileAndFault) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const auto message = [&](const std::string& name) {
     const auto program = read_program(folder / name);
     if (program) return std::string("ok");
@@ -104,7 +104,7 @@ TEST(ProgramFile, ErrorsNameFileAndFault) {
 }
 
 TEST(ProgramFile, AFailedWriteLeavesTheOldFiles) {
-  TempFolder folder;
+  testing::TempFolder folder;
   const Program old = with_captures({"w"});
   ASSERT_TRUE(write_program(folder / "p.rp", old).ok());
   ASSERT_TRUE(std::filesystem::create_directory(folder / "q.safetensors"));

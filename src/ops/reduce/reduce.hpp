@@ -1,0 +1,93 @@
+// Reductions along axes, and positions of extrema.
+#pragma once
+
+#include <array>
+
+#include "ops/op_def.hpp"
+
+namespace reprise::ops {
+
+struct ReduceAttrs {
+  bool keep_axes = false;
+  Ints axes;
+  bool operator==(const ReduceAttrs&) const = default;
+};
+inline constexpr Field kReduceFields[] = {
+    flag<&ReduceAttrs::keep_axes>("keep_axes", "keep the reduced axes with size 1"),
+    integers<&ReduceAttrs::axes>("axes", "axes to reduce; none reduces nothing", Extent::rest)};
+inline constexpr Schema kReduceSchema = schema<ReduceAttrs>(kReduceFields);
+
+struct ArgReduceAttrs {
+  std::int64_t axis = -1;
+  bool keep_axis = false;
+  bool operator==(const ArgReduceAttrs&) const = default;
+};
+inline constexpr Field kArgReduceFields[] = {
+    integer<&ArgReduceAttrs::axis>("axis", "the axis to search; -1 searches the flattened array", {.min = -1}),
+    flag<&ArgReduceAttrs::keep_axis>("keep_axis", "keep the searched axis with size 1")};
+inline constexpr Schema kArgReduceSchema = schema<ArgReduceAttrs>(kArgReduceFields);
+
+/// bool, int8 and int16 add up in int32, uint8 and uint16 in uint32; other dtypes in their own.
+DType widened(DType d);
+
+Result<Types> infer_sum(const InferContext& context, const ReduceAttrs& attrs);
+Result<Types> infer_all_any(const InferContext& context, const ReduceAttrs& attrs);
+Result<Types> infer_extremum(const InferContext& context, const ReduceAttrs& attrs);
+Result<Types> infer_arg_extremum(const InferContext& context, const ArgReduceAttrs& attrs);
+
+namespace reduce {
+
+inline constexpr Tolerance kSum{64, 1e-30, "rounding grows with the number of terms and differs with their order"};
+
+consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, InferFn infer,
+                    Tolerance tolerance = {}) {
+  return {.name = name,
+          .family = "reduce",
+          .summary = summary,
+          .rule = rule,
+          .operands = kX,
+          .attrs = &kReduceSchema,
+          .infer = infer,
+          .traits = Trait::reduction,
+          .tolerance = tolerance};
+}
+
+consteval OpDef arg_row(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .family = "arg_reduce",
+          .summary = summary,
+          .rule =
+              "uint32. The first extremum wins ties; the first NaN wins over everything. axis -1 searches the "
+              "flattened array and gives a scalar (all axes of size 1 with keep_axis). An empty axis is an error.",
+          .operands = kX,
+          .attrs = &kArgReduceSchema,
+          .infer = infer_as<ArgReduceAttrs, infer_arg_extremum>,
+          .traits = Trait::reduction};
+}
+
+}  // namespace reduce
+
+inline constexpr std::array kReduceOps{
+    reduce::row(
+        "sum", "Adds the elements along `axes`.",
+        "bool, int8 and int16 give int32, uint8 and uint16 give uint32; others keep their dtype, and float16 and "
+        "bfloat16 are summed in float32. Empty: 0. No axes: the identity, without widening.",
+        infer_as<ReduceAttrs, infer_sum>, reduce::kSum),
+    reduce::row("product", "Multiplies the elements along `axes`.",
+                "Dtypes as in sum. Empty: 1. No axes: the identity, without widening.",
+                infer_as<ReduceAttrs, infer_sum>, reduce::kSum),
+    reduce::row("all", "True where every element along `axes` is non-zero.",
+                "bool; NaN counts as non-zero, -0.0 as zero. Empty: true.", infer_as<ReduceAttrs, infer_all_any>),
+    reduce::row("any", "True where some element along `axes` is non-zero.",
+                "bool; NaN counts as non-zero, -0.0 as zero. Empty: false.", infer_as<ReduceAttrs, infer_all_any>),
+    reduce::row("reduce_max", "Greatest element along `axes`.",
+                "dtype kept; NaN wins. An empty axis is an error. No axes: the identity.",
+                infer_as<ReduceAttrs, infer_extremum>),
+    reduce::row("reduce_min", "Least element along `axes`.",
+                "dtype kept; NaN wins. An empty axis is an error. No axes: the identity.",
+                infer_as<ReduceAttrs, infer_extremum>),
+    reduce::arg_row("argmax", "Position of the greatest element along an axis."),
+    reduce::arg_row("argmin", "Position of the least element along an axis."),
+};
+
+}  // namespace reprise::ops
