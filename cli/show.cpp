@@ -2,7 +2,7 @@
 #include "base/format.hpp"
 #include "command.hpp"
 #include "inputs.hpp"
-#include "io/text/typed_text.hpp"
+#include "io/text/print.hpp"
 #include "program/infer.hpp"
 #include "reprise/text.hpp"
 #include "reprise/text_model.hpp"
