@@ -1,0 +1,46 @@
+// A recorded MLX graph that can be replayed on other arrays. MLX's own graph compiler does the same, but on the CPU it
+// fuses by calling a C++ compiler at run time and its cache belongs to a thread; a tape needs neither.
+#pragma once
+
+#include <mlx/mlx.h>
+
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace reprise::mlx_backend {
+
+namespace mx = mlx::core;
+using mx::array;
+
+/// Bound to the stream that its operations were recorded on: replay it on that stream's thread, one at a time.
+class Tape {
+ public:
+  /// `outputs` were computed lazily from the placeholders `inputs`. What does not depend on them is evaluated once, here,
+  /// where it is small.
+  static Tape record(const std::vector<array>& inputs, const std::vector<array>& outputs);
+
+  /// A lazy graph over `inputs`, which it consumes: arrays that only the caller held can be donated.
+  std::vector<array> replay(std::vector<array> inputs) const;
+
+  std::size_t size() const { return nodes_.size(); }
+
+ private:
+  struct Node {
+    std::shared_ptr<mx::Primitive> primitive;
+    std::vector<std::uint32_t> inputs;  // slots
+    std::vector<mx::Shape> shapes;      // of its results, which take the next slots
+    std::vector<mx::Dtype> dtypes;
+  };
+
+  std::size_t num_inputs_ = 0;
+  std::vector<array> constants_;  // slots after the inputs
+  std::vector<Node> nodes_;
+  std::vector<std::uint32_t> outputs_;
+  std::size_t num_slots_ = 0;
+};
+
+/// An array without data that stands for an input while a tape is recorded.
+array placeholder(const mx::Shape& shape, mx::Dtype dtype);
+
+}  // namespace reprise::mlx_backend

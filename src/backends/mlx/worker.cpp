@@ -1,0 +1,163 @@
+#include "backends/mlx/worker.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "base/format.hpp"
+#include "base/machine.hpp"
+
+namespace reprise {
+namespace {
+
+std::mutex threads_mutex;
+int threads_wanted = 0;  // 0: not asked for
+bool threads_used = false;
+
+}  // namespace
+
+Status set_threads(int wanted) {
+  if (wanted < 1 || wanted > 1024) {
+    return make_error(ErrorCode::invalid_argument, "threads is {}; wanted 1 to 1024", wanted);
+  }
+  const std::lock_guard lock(threads_mutex);
+  if (threads_used) return Error(ErrorCode::invalid_argument, "threads can only be set before the first run");
+  threads_wanted = wanted;
+  return {};
+}
+
+int threads() {
+  const std::lock_guard lock(threads_mutex);
+  return threads_wanted > 0 ? threads_wanted : machine_cpus();
+}
+
+namespace mlx_backend {
+namespace {
+
+namespace mx = mlx::core;
+
+mx::Device to_mlx(const Device& device) {
+  return mx::Device(device.kind == Device::Kind::cpu ? mx::Device::cpu : mx::Device::gpu, device.index);
+}
+
+struct Job {
+  const std::function<void(const WorkerContext&)>* work = nullptr;
+  std::exception_ptr failure;
+  bool done = false;
+  std::condition_variable finished;
+};
+
+/// The worker whose thread this is, if any.
+struct Current {
+  const Device* device = nullptr;
+  const WorkerContext* context = nullptr;
+};
+thread_local Current current;
+
+class Pool {
+ public:
+  Pool(const Device& device, int size) : device_(device), size_(size) {}
+
+  void run(const std::function<void(const WorkerContext&)>& work) {
+    Job job;
+    job.work = &work;
+    std::unique_lock lock(mutex_);
+    queue_.push_back(&job);
+    if (idle_ < queue_.size() && started_ < size_) {
+      // The threads live as long as the process; joining them at exit would race with MLX's own statics.
+      const int index = started_++;
+      try {
+        std::thread([this, index] { serve(index); }).detach();
+      } catch (...) {
+        --started_;
+        if (started_ == 0) {
+          queue_.pop_back();
+          throw;
+        }
+      }
+    }
+    wake_.notify_one();
+    job.finished.wait(lock, [&] { return job.done; });
+    lock.unlock();
+    if (job.failure) std::rethrow_exception(job.failure);
+  }
+
+  int size() const { return size_; }
+
+ private:
+  void serve(int index) {
+    std::optional<WorkerContext> context;
+    std::exception_ptr no_stream;
+    try {
+      const mx::Device device = to_mlx(device_);
+      context.emplace(WorkerContext{index, mx::default_stream(device)});
+    } catch (...) {
+      no_stream = std::current_exception();
+    }
+    current = {&device_, context ? &*context : nullptr};
+    std::unique_lock lock(mutex_);
+    while (true) {
+      ++idle_;
+      wake_.wait(lock, [&] { return !queue_.empty(); });
+      --idle_;
+      Job* job = queue_.front();
+      queue_.pop_front();
+      lock.unlock();
+      std::exception_ptr failure = no_stream;
+      if (!failure) {
+        try {
+          (*job->work)(*context);
+        } catch (...) {
+          failure = std::current_exception();
+        }
+      }
+      lock.lock();
+      job->failure = std::move(failure);
+      job->done = true;
+      // Under the lock: the job lives on its caller's stack and is gone once the caller sees `done`.
+      job->finished.notify_one();
+    }
+  }
+
+  const Device device_;
+  const int size_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<Job*> queue_;
+  std::size_t idle_ = 0;
+  int started_ = 0;
+};
+
+Pool& pool(const Device& device) {
+  static std::mutex mutex;
+  static auto& pools = *new std::map<std::pair<Device::Kind, int>, std::unique_ptr<Pool>>();  // never destroyed
+  const std::lock_guard lock(mutex);
+  auto& slot = pools[{device.kind, device.index}];
+  if (!slot) slot = std::make_unique<Pool>(device, max_workers(device));
+  return *slot;
+}
+
+}  // namespace
+
+int max_workers(const Device& device) {
+  if (device.kind != Device::Kind::cpu) return 1;
+  {
+    const std::lock_guard lock(threads_mutex);
+    threads_used = true;
+  }
+  return threads();
+}
+
+void run_on_worker(const Device& device, const std::function<void(const WorkerContext&)>& job) {
+  if (current.context && *current.device == device) {
+    job(*current.context);
+    return;
+  }
+  pool(device).run(job);
+}
+
+}  // namespace mlx_backend
+}  // namespace reprise

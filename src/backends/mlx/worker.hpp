@@ -1,0 +1,26 @@
+// MLX ties streams, encoders and compile caches to threads, and never gives a stream's thread back. So a few workers,
+// one thread and one stream each, do all the work of a device; callers wait for them.
+#pragma once
+
+#include <mlx/mlx.h>
+
+#include <functional>
+
+#include "reprise/executable.hpp"
+
+namespace reprise::mlx_backend {
+
+/// What a job sees of the worker that runs it.
+struct WorkerContext {
+  int index = 0;  ///< among the workers of its device
+  mlx::core::Stream stream;
+};
+
+/// Most workers that a device may have; the index of one is below it.
+int max_workers(const Device& device);
+
+/// Runs `job` on a worker of the device and waits for it. Called from a job on the same device, it runs at once on the
+/// same worker, so that nesting cannot wait for itself. Exceptions come back to the caller.
+void run_on_worker(const Device& device, const std::function<void(const WorkerContext&)>& job);
+
+}  // namespace reprise::mlx_backend
