@@ -1,7 +1,7 @@
 #include "ops/binary/binary.mlx.hpp"
 
+#include "backends/mlx/convert.hpp"
 #include "backends/mlx/term.hpp"
-#include "ops/cast/cast.mlx.hpp"
 
 namespace reprise::mlx_backend {
 namespace {

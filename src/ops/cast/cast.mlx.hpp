@@ -8,9 +8,6 @@
 
 namespace reprise::mlx_backend {
 
-/// `x` as `to` by astype's rule: saturating, NaN to 0, bool as x != 0.
-array convert(const array& x, mx::Dtype to, mx::Stream stream);
-
 array lower_astype(const LowerContext& context, const ops::DTypeAttrs& attrs);
 array lower_bitcast(const LowerContext& context, const ops::DTypeAttrs& attrs);
 

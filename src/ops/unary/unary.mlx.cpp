@@ -1,6 +1,7 @@
 #include "ops/unary/unary.mlx.hpp"
 
-#include "ops/cast/cast.mlx.hpp"
+#include "backends/mlx/convert.hpp"
+#include "backends/mlx/term.hpp"
 #include "ops/unary/special.mlx.hpp"
 
 namespace reprise::mlx_backend {
