@@ -1,0 +1,42 @@
+// Calls back into the host.
+#pragma once
+
+#include <array>
+
+#include "ops/op_def.hpp"
+
+namespace reprise::ops {
+
+struct RuntimeCallAttrs {
+  std::int64_t callback = 0;
+  std::vector<TensorType> results;
+  bool operator==(const RuntimeCallAttrs&) const = default;
+};
+inline constexpr Field kRuntimeCallFields[] = {
+    integer<&RuntimeCallAttrs::callback>("callback", "the number that the host's callback is given"),
+    types<&RuntimeCallAttrs::results>("results", "dtype and shape of each result")};
+inline constexpr Schema kRuntimeCallSchema = schema<RuntimeCallAttrs>(kRuntimeCallFields);
+
+Result<Types> infer_runtime_call(const InferContext& context, const RuntimeCallAttrs& attrs);
+std::size_t count_runtime_call_results(const void* attrs, std::size_t operands);
+
+inline constexpr std::string_view kHostOperands[] = {"x...*"};
+
+inline constexpr std::array kHostOps{
+    OpDef{.name = "runtime_call",
+          .family = "host",
+          .summary = "Hands its operands to the host's callback and takes its results.",
+          .rule =
+              "Any number of operands, none included. The callback gets its number and the operands, dense and "
+              "row-major, and gives one array for each declared result. It fires once for each evaluation of the "
+              "instruction, in order along data dependencies, never while compiling; a call that no output depends on "
+              "never fires. Two equal calls fire twice.",
+          .operands = kHostOperands,
+          .attrs = &kRuntimeCallSchema,
+          .count_results = count_runtime_call_results,
+          .checked = 0,
+          .infer = infer_as<RuntimeCallAttrs, infer_runtime_call>,
+          .traits = Trait::host | Trait::side_effect},
+};
+
+}  // namespace reprise::ops

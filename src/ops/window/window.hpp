@@ -1,0 +1,109 @@
+// Reductions over sliding windows, and scattering into the elements that they select.
+#pragma once
+
+#include <array>
+
+#include "ops/op_def.hpp"
+
+namespace reprise::ops {
+
+struct WindowAttrs {
+  std::int64_t code = 0;  ///< repeats the op's name on the wire; ignored
+  Ints low;
+  Ints high;
+  Ints strides;
+  Ints sizes;
+  Ints dilations;
+  bool operator==(const WindowAttrs&) const = default;
+};
+inline constexpr Field kWindowFields[] = {
+    count("n"),
+    integer<&WindowAttrs::code>("code", "0 sum, 1 product, 2 max, 3 min; ignored, the name decides", kAnyInt32, 0),
+    integers<&WindowAttrs::low>("low", "neutral elements before each axis", Extent::group, kNonNegative, true),
+    integers<&WindowAttrs::high>("high", "neutral elements after each axis", Extent::group, kNonNegative, true),
+    integers<&WindowAttrs::strides>("strides", "the step along each axis", Extent::group, kPositive),
+    integers<&WindowAttrs::sizes>("sizes", "elements of a window along each axis", Extent::group, kPositive),
+    integers<&WindowAttrs::dilations>("dilations", "distance of a window's elements", Extent::group, kPositive)};
+inline constexpr Schema kWindowSchema = schema<WindowAttrs>(kWindowFields);
+
+struct WindowScatterAttrs {
+  Ints low;
+  Ints high;
+  Ints strides;
+  Ints sizes;
+  bool operator==(const WindowScatterAttrs&) const = default;
+};
+inline constexpr Field kWindowScatterFields[] = {
+    count("n"),
+    integers<&WindowScatterAttrs::low>("low", "init values before each axis", Extent::group, kNonNegative, true),
+    integers<&WindowScatterAttrs::high>("high", "init values after each axis", Extent::group, kNonNegative, true),
+    integers<&WindowScatterAttrs::strides>("strides", "the step along each axis", Extent::group, kPositive),
+    integers<&WindowScatterAttrs::sizes>("sizes", "elements of a window along each axis", Extent::group, kPositive)};
+inline constexpr Schema kWindowScatterSchema = schema<WindowScatterAttrs>(kWindowScatterFields);
+
+Result<Types> infer_window_sum(const InferContext& context, const WindowAttrs& attrs);
+Result<Types> infer_window_extremum(const InferContext& context, const WindowAttrs& attrs);
+Result<Types> infer_window_scatter(const InferContext& context, const WindowScatterAttrs& attrs);
+
+namespace window {
+
+inline constexpr std::string_view kRule =
+    "One entry of each attribute for each axis of x, which is padded with the neutral value. With e = (size - 1) * "
+    "dilation "
+    "+ 1 an axis of P elements gives floor((P - e) / stride) + 1, none when e = P + 1. NaN in a window wins; elements "
+    "that "
+    "dilation skips do not count. ";
+inline constexpr Tolerance kSum{64, 1e-30, "rounding grows with the number of terms and differs with their order"};
+
+consteval OpDef row(std::string_view name, std::string_view summary, InferFn infer, DTypeSet dtypes,
+                    Tolerance tolerance = {}) {
+  return {.name = name,
+          .family = "window",
+          .summary = summary,
+          .rule = kRule,
+          .operands = kX,
+          .attrs = &kWindowSchema,
+          .dtypes = dtypes,
+          .infer = infer,
+          .traits = Trait::reduction,
+          .tolerance = tolerance};
+}
+
+inline constexpr std::string_view kScatterOperands[] = {"x", "source", "init"};
+
+consteval OpDef scatter_row(std::string_view name, std::string_view summary, std::string_view rule) {
+  return {.name = name,
+          .family = "window",
+          .summary = summary,
+          .rule = rule,
+          .operands = kScatterOperands,
+          .attrs = &kWindowScatterSchema,
+          .dtypes = kReals,
+          .checked = 3,
+          .infer = infer_as<WindowScatterAttrs, infer_window_scatter>,
+          .tolerance = {32, 1e-30, "elements that several windows select add up in an order of the backend's"}};
+}
+
+}  // namespace window
+
+inline constexpr std::array kWindowOps{
+    window::row("window_sum", "Sum of each window; dtypes as in sum.", infer_as<WindowAttrs, infer_window_sum>,
+                kAllDTypes, window::kSum),
+    window::row("window_product", "Product of each window; dtypes as in sum.", infer_as<WindowAttrs, infer_window_sum>,
+                kAllDTypes, window::kSum),
+    window::row("window_max", "Greatest element of each window; dtype kept.",
+                infer_as<WindowAttrs, infer_window_extremum>, kReals),
+    window::row("window_min", "Least element of each window; dtype kept.", infer_as<WindowAttrs, infer_window_extremum>,
+                kReals),
+    window::scatter_row(
+        "window_scatter_max", "Adds source at the greatest element of each window.",
+        "x is padded with init (cast to its dtype). Each window selects its first greatest element, row-major, "
+        "and its element of source is added there, in a buffer of init; the padding is cut off. NaN is the "
+        "greatest. Shape and dtype of x; source has the windows' shape."),
+    window::scatter_row(
+        "window_scatter_min", "Adds source at the least element of each window.",
+        "As window_scatter_max, with the last least element; a window whose least element is NaN selects its "
+        "first element."),
+};
+
+}  // namespace reprise::ops
