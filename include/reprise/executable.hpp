@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -61,8 +62,21 @@ class CancelToken {
   std::atomic<bool> cancelled_{false};
 };
 
+/// One firing of a `runtime_call`.
+struct HostCall {
+  std::int64_t callback = 0;                   ///< the instruction's number
+  std::span<const mlx::core::array> operands;  ///< evaluated, dense, row-major
+  std::span<const TensorType> results;         ///< what must come back, in order
+};
+
+/// Answers a host call with one array for each declared result, of that dtype and shape. It is called on the thread
+/// that called run(), while no lock is held and no worker is kept busy: it may compile and run other programs. An
+/// error, or an exception, ends the run with ErrorCode::runtime.
+using HostCallback = std::function<Result<std::vector<mlx::core::array>>(const HostCall&)>;
+
 struct RunOptions {
   const CancelToken* cancel = nullptr;  ///< must outlive the run
+  HostCallback host;                    ///< answers `runtime_call`
   std::int64_t max_loop_turns = 0;      ///< a `while` that turns more often ends with ErrorCode::limit; 0: no limit
 };
 

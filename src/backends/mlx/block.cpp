@@ -7,6 +7,8 @@
 
 #include "backends/mlx/lowering.hpp"
 #include "base/format.hpp"
+#include "ops/host/host.hpp"
+#include "program/array_access.hpp"
 
 namespace reprise::mlx_backend {
 
@@ -30,9 +32,11 @@ class BlockBuilder {
     find_needed();
     assign_stages();
     find_leaving();
-    for (std::size_t stage = 0; stage <= loops_.size(); ++stage) {
+    for (std::size_t stage = 0; stage <= driven_.size(); ++stage) {
       add_graph(stage);
-      if (stage < loops_.size()) add_loop(loops_[stage]);
+      if (stage == driven_.size()) break;
+      const VerifiedInstruction& instruction = list_.instructions[driven_[stage]];
+      has(instruction.op->traits, ops::Trait::control) ? add_loop(driven_[stage]) : add_call(driven_[stage]);
     }
     for (const Ref& ref : outputs_) block_.outputs_.push_back(slot(ref));
     block_.num_slots_ = block_.first_fixed_ + block_.fixed_.size();
@@ -41,8 +45,8 @@ class BlockBuilder {
   }
 
  private:
-  static bool is_loop(const VerifiedInstruction& instruction) {
-    return has(instruction.op->traits, ops::Trait::control);
+  static bool is_driven(const VerifiedInstruction& instruction) {
+    return has(instruction.op->traits, ops::Trait::control) || has(instruction.op->traits, ops::Trait::host);
   }
 
   static std::size_t index_of(const Ref& ref) { return static_cast<std::size_t>(ref.index); }
@@ -68,9 +72,9 @@ class BlockBuilder {
     stage_.assign(list_.instructions.size(), 0);
     for (std::size_t i = 0; i < list_.instructions.size(); ++i) {
       if (!needed_[i]) continue;
-      if (is_loop(list_.instructions[i])) {
-        loops_.push_back(i);
-        stage_[i] = loops_.size();  // its results exist from here on
+      if (is_driven(list_.instructions[i])) {
+        driven_.push_back(i);
+        stage_[i] = driven_.size();  // its results exist from here on
         continue;
       }
       for (const Ref& ref : list_.instructions[i].operands) stage_[i] = std::max(stage_[i], stage_of(ref));
@@ -110,7 +114,7 @@ class BlockBuilder {
     Block::Graph graph;
     std::vector<std::size_t> members;
     for (std::size_t i = 0; i < list_.instructions.size(); ++i) {
-      if (needed_[i] && stage_[i] == stage && !is_loop(list_.instructions[i])) members.push_back(i);
+      if (needed_[i] && stage_[i] == stage && !is_driven(list_.instructions[i])) members.push_back(i);
     }
     if (members.empty()) return;
 
@@ -150,14 +154,14 @@ class BlockBuilder {
     block_.steps_.emplace_back(std::move(graph));
   }
 
-  // Marks the results that a loop, another stage or the caller reads.
+  // Marks the results that a driven step, another stage or the caller reads.
   void find_leaving() {
     leaves_.assign(list_.result_count, false);
     for (std::size_t i = 0; i < list_.instructions.size(); ++i) {
       if (!needed_[i]) continue;
-      const bool loop = is_loop(list_.instructions[i]);
+      const bool driven = is_driven(list_.instructions[i]);
       for (const Ref& ref : list_.instructions[i].operands) {
-        if (ref.kind == RefKind::result && (loop || stage_of(ref) != stage_[i])) leaves_[index_of(ref)] = true;
+        if (ref.kind == RefKind::result && (driven || stage_of(ref) != stage_[i])) leaves_[index_of(ref)] = true;
       }
     }
     for (const Ref& ref : outputs_) {
@@ -197,6 +201,15 @@ class BlockBuilder {
     block_.steps_.emplace_back(std::move(loop));
   }
 
+  void add_call(std::size_t i) {
+    const VerifiedInstruction& instruction = list_.instructions[i];
+    const auto& attrs = *static_cast<const ops::RuntimeCallAttrs*>(instruction.attrs.get());
+    Block::Call call{
+        attrs.callback, attrs.results, {}, static_cast<std::uint32_t>(num_inputs_ + instruction.first_result), i};
+    for (const Ref& ref : instruction.operands) call.inputs.push_back(slot(ref));
+    block_.steps_.emplace_back(std::move(call));
+  }
+
   void find_last_uses() {
     std::vector<std::size_t> last(block_.num_slots_, SIZE_MAX);
     for (std::size_t s = 0; s < block_.steps_.size(); ++s) {
@@ -210,8 +223,7 @@ class BlockBuilder {
   }
 
   static const std::vector<std::uint32_t>& inputs_of(const Block::Step& step) {
-    if (const auto* graph = std::get_if<Block::Graph>(&step)) return graph->inputs;
-    return std::get<Block::Loop>(step).inputs;
+    return std::visit([](const auto& s) -> const std::vector<std::uint32_t>& { return s.inputs; }, step);
   }
 
   const TypedProgram& typed_;
@@ -227,7 +239,7 @@ class BlockBuilder {
   std::vector<bool> needed_;
   std::vector<bool> leaves_;  // by result
   std::vector<std::size_t> stage_;
-  std::vector<std::size_t> loops_;
+  std::vector<std::size_t> driven_;
   std::map<std::pair<RefKind, std::int64_t>, std::uint32_t> fixed_slots_;
 };
 
@@ -236,14 +248,22 @@ Block Block::build(const TypedProgram& typed, const VerifiedList& list, const Ty
   return BlockBuilder(typed, list, types, outputs, worker, device).build();
 }
 
-Result<std::vector<array>> Block::run(std::vector<array> inputs, const RunOptions& options, mx::Stream stream) const {
+bool Block::calls_host() const {
+  return std::any_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    const auto* loop = std::get_if<Loop>(&step);
+    return std::holds_alternative<Call>(step) || (loop && (loop->cond->calls_host() || loop->body->calls_host()));
+  });
+}
+
+Result<std::vector<array>> Block::run(std::vector<array> inputs, const Driver& driver) const {
   std::vector<std::optional<array>> slots(num_slots_);
   for (std::size_t i = 0; i < inputs.size(); ++i) slots[i] = std::move(inputs[i]);
   inputs.clear();
   for (std::size_t i = 0; i < fixed_.size(); ++i) slots[first_fixed_ + i] = fixed_[i];
 
   for (std::size_t s = 0; s < steps_.size(); ++s) {
-    if (options.cancel && options.cancel->cancelled()) return Error(ErrorCode::cancelled, "run: cancelled");
+    const CancelToken* cancel = driver.options.cancel;
+    if (cancel && cancel->cancelled()) return Error(ErrorCode::cancelled, "run: cancelled");
     const auto gather = [&](const std::vector<std::uint32_t>& from) {
       std::vector<array> out;
       out.reserve(from.size());
@@ -252,16 +272,26 @@ Result<std::vector<array>> Block::run(std::vector<array> inputs, const RunOption
       for (const auto at : last_uses_[s]) slots[at].reset();
       return out;
     };
+    const auto store = [&](std::uint32_t first, std::vector<array>& results) {
+      for (std::size_t k = 0; k < results.size(); ++k) slots[first + k] = std::move(results[k]);
+    };
     if (const auto* graph = std::get_if<Graph>(&steps_[s])) {
-      std::vector<array> out = graph->function->call(gather(graph->inputs));
+      std::vector<array> operands = gather(graph->inputs);
+      std::vector<array> out;
+      driver.perform([&] {
+        out = graph->function->call(std::move(operands));
+        if (driver.hop) mx::eval(out);  // lazy arrays must not leave the worker
+      });
       for (std::size_t k = 0; k < out.size(); ++k) slots[graph->outputs[k]] = std::move(out[k]);
-      continue;
-    }
-    const Loop& loop = std::get<Loop>(steps_[s]);
-    auto out = turn(loop, gather(loop.inputs), options, stream);
-    if (!out) return out.error();
-    for (std::size_t k = 0; k < out->size(); ++k) {
-      slots[loop.first_output + k] = std::move((*out)[k]);
+    } else if (const auto* loop = std::get_if<Loop>(&steps_[s])) {
+      auto out = turn(*loop, gather(loop->inputs), driver);
+      if (!out) return out.error();
+      store(loop->first_output, *out);
+    } else {
+      const Call& call = std::get<Call>(steps_[s]);
+      auto out = call_host(call, gather(call.inputs), driver);
+      if (!out) return out.error();
+      store(call.first_output, *out);
     }
   }
   std::vector<array> outputs;
@@ -270,18 +300,31 @@ Result<std::vector<array>> Block::run(std::vector<array> inputs, const RunOption
   return outputs;
 }
 
-Result<std::vector<array>> Block::turn(const Loop& loop, std::vector<array> carry, const RunOptions& options,
-                                       mx::Stream stream) {
+Result<std::vector<array>> Block::turn(const Loop& loop, std::vector<array> carry, const Driver& driver) {
+  if (driver.hop && !loop.cond->calls_host() && !loop.body->calls_host()) {
+    // One hop for the whole loop instead of several a turn.
+    std::optional<Result<std::vector<array>>> out;
+    driver.perform([&] {
+      out = turn(loop, std::move(carry), Driver{driver.options, driver.stream, {}});
+      if (out->ok()) mx::eval(**out);
+    });
+    return *std::move(out);
+  }
+  const RunOptions& options = driver.options;
   // The condition on a new carry and the carry itself are forced together: one evaluation a turn.
   const auto forced_predicate = [&]() -> Result<bool> {
-    auto predicate = loop.cond->run(carry, options, stream);
+    auto predicate = loop.cond->run(carry, driver);
     if (!predicate) return predicate.error();
-    array p = (*predicate)[0];
-    if (p.dtype() != mx::bool_) p = mx::not_equal(p, scalar(0, p.dtype()), stream);
-    std::vector<array> all = carry;
-    all.push_back(p);
-    mx::eval(std::move(all));
-    return p.item<bool>();
+    bool truth = false;
+    driver.perform([&] {
+      array p = (*predicate)[0];
+      if (p.dtype() != mx::bool_) p = mx::not_equal(p, scalar(0, p.dtype()), driver.stream);
+      std::vector<array> all = carry;
+      all.push_back(p);
+      mx::eval(std::move(all));
+      truth = p.item<bool>();
+    });
+    return truth;
   };
   for (std::int64_t turns = 0;; ++turns) {
     REPRISE_ASSIGN(const bool go_on, forced_predicate());
@@ -292,10 +335,49 @@ Result<std::vector<array>> Block::turn(const Loop& loop, std::vector<array> carr
     if (options.max_loop_turns > 0 && turns >= options.max_loop_turns) {
       return make_error(ErrorCode::limit, "run: a loop turned {} times, the limit of this run", turns);
     }
-    auto next = loop.body->run(std::move(carry), options, stream);
+    auto next = loop.body->run(std::move(carry), driver);
     if (!next) return next.error();
     carry = *std::move(next);
   }
+}
+
+Result<std::vector<array>> Block::call_host(const Call& call, std::vector<array> operands, const Driver& driver) {
+  const auto failed = [&](std::string_view what) {
+    return make_error(ErrorCode::runtime, "run: instruction {} (runtime_call): runtime_call callback failed: {}",
+                      call.instruction, what);
+  };
+  if (!driver.options.host) {
+    return make_error(ErrorCode::runtime,
+                      "run: instruction {} (runtime_call): no caller pid in scope: RunOptions::host "
+                      "is empty",
+                      call.instruction);
+  }
+  // A view would show the callback elements in another order than the shape says, or ones that are not the operand's.
+  driver.perform([&] {
+    for (array& x : operands) x = mx::contiguous(x, false, driver.stream);
+    mx::eval(operands);
+  });
+  std::vector<array> replies;
+  try {
+    auto answer = driver.options.host(HostCall{call.callback, operands, call.results});
+    if (!answer) return failed(answer.error().message());
+    replies = *std::move(answer);
+    // On this thread: the callback may have built lazy arrays here.
+    mx::eval(replies);
+  } catch (const std::exception& e) {
+    return failed(e.what());
+  }
+  if (replies.size() != call.results.size()) {
+    return failed(fmt::format("runtime_call reply has {} arrays; wanted {}", replies.size(), call.results.size()));
+  }
+  for (std::size_t i = 0; i < replies.size(); ++i) {
+    const TensorType seen = type_of(replies[i]);
+    if (seen != call.results[i]) {
+      return failed(
+          fmt::format("runtime_call reply {} is {}; wanted {}", i, to_string(seen), to_string(call.results[i])));
+    }
+  }
+  return replies;
 }
 
 }  // namespace reprise::mlx_backend

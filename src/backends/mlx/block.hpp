@@ -5,6 +5,7 @@
 #include <mlx/mlx.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <variant>
@@ -16,6 +17,18 @@
 
 namespace reprise::mlx_backend {
 
+/// Who performs the MLX work of a run: the worker itself, the whole run being its job, or, for programs that call the
+/// host, the caller's thread with a hop to the worker for each stretch of work, so that a callback keeps no worker
+/// busy.
+struct Driver {
+  const RunOptions& options;
+  mx::Stream stream;
+  /// Runs its argument on the worker; empty when that is where the driver is.
+  std::function<void(const std::function<void()>&)> hop;
+
+  void perform(const std::function<void()>& work) const { hop ? hop(work) : work(); }
+};
+
 /// A list of instructions as a function of its inputs (top level) or carries (loops). Thread-bound.
 class Block {
  public:
@@ -24,8 +37,9 @@ class Block {
   static Block build(const TypedProgram& typed, const VerifiedList& list, const TypedList& types,
                      std::span<const Ref> outputs, const WorkerContext& worker, const Device& device);
 
-  /// Consumes the inputs. Outputs may be lazy, on the worker's stream. Throws what MLX throws.
-  Result<std::vector<array>> run(std::vector<array> inputs, const RunOptions& options, mx::Stream stream) const;
+  /// Consumes the inputs. Outputs may be lazy, on the worker's stream, when the driver is the worker. Throws what MLX
+  /// throws.
+  Result<std::vector<array>> run(std::vector<array> inputs, const Driver& driver) const;
 
  private:
   friend class BlockBuilder;
@@ -41,10 +55,18 @@ class Block {
     std::vector<std::uint32_t> inputs;
     std::uint32_t first_output = 0;  // as many as inputs
   };
-  using Step = std::variant<Graph, Loop>;
+  struct Call {
+    std::int64_t callback = 0;
+    std::vector<TensorType> results;
+    std::vector<std::uint32_t> inputs;
+    std::uint32_t first_output = 0;
+    std::size_t instruction = 0;  // for messages
+  };
+  using Step = std::variant<Graph, Loop, Call>;
 
-  static Result<std::vector<array>> turn(const Loop& loop, std::vector<array> carry, const RunOptions& options,
-                                         mx::Stream stream);
+  bool calls_host() const;
+  static Result<std::vector<array>> turn(const Loop& loop, std::vector<array> carry, const Driver& driver);
+  static Result<std::vector<array>> call_host(const Call& call, std::vector<array> operands, const Driver& driver);
 
   std::size_t num_slots_ = 0;  // inputs, results, then fixed values
   std::size_t first_fixed_ = 0;

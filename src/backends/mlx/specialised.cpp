@@ -39,20 +39,49 @@ class MlxSpecialised final : public Specialised {
   }
 
   Result<std::vector<mx::array>> run(std::vector<mx::array> inputs, const RunOptions& options) const override {
+    auto outputs = typed_->verified().calls_host() ? run_with_host(std::move(inputs), options)
+                                                   : run_on_one_worker(std::move(inputs), options);
+    if (outputs) outputs->erase(outputs->begin() + typed_->program()->num_real_outputs, outputs->end());
+    return outputs;
+  }
+
+ private:
+  Result<std::vector<mx::array>> run_on_one_worker(std::vector<mx::array> inputs, const RunOptions& options) const {
     std::vector<mx::array> outputs;
     const Status status = on_worker("run", [&](const WorkerContext& worker) -> Status {
-      auto out = block(worker).run(std::move(inputs), options, worker.stream);
+      auto out = block(worker).run(std::move(inputs), Driver{options, worker.stream, {}});
       if (!out) return out.error();
       mx::eval(*out);
       outputs = *std::move(out);
       return {};
     });
     if (!status) return status.error();
-    outputs.erase(outputs.begin() + typed_->program()->num_real_outputs, outputs.end());
     return outputs;
   }
 
- private:
+  // Driven from the caller's thread, which is where callbacks belong; only MLX's work hops to the worker.
+  Result<std::vector<mx::array>> run_with_host(std::vector<mx::array> inputs, const RunOptions& options) const {
+    std::vector<mx::array> outputs;
+    const Status status = guarded("run", [&]() -> Status {
+      const int index = pick_worker(device_);
+      const Block* mine = nullptr;
+      std::optional<mx::Stream> stream;
+      run_on_worker(device_, index, [&](const WorkerContext& worker) {
+        mine = &block(worker);
+        stream = worker.stream;
+      });
+      const Driver driver{options, *stream, [&](const std::function<void()>& work) {
+                            run_on_worker(device_, index, [&](const WorkerContext&) { work(); });
+                          }};
+      auto out = mine->run(std::move(inputs), driver);
+      if (!out) return out.error();
+      outputs = *std::move(out);
+      return {};
+    });
+    if (!status) return status.error();
+    return outputs;
+  }
+
   template <typename Work>
   Status on_worker(std::string_view stage, const Work& work) const {
     Status status;

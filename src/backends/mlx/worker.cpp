@@ -5,7 +5,9 @@
 #include <exception>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <vector>
 
 #include "base/format.hpp"
 #include "base/machine.hpp"
@@ -44,7 +46,7 @@ mx::Device to_mlx(const Device& device) {
 }
 
 struct Job {
-  const std::function<void(const WorkerContext&)>* work = nullptr;
+  const WorkerJob* work = nullptr;
   std::exception_ptr failure;
   bool done = false;
   std::condition_variable finished;
@@ -59,52 +61,68 @@ thread_local Current current;
 
 class Pool {
  public:
-  Pool(const Device& device, int size) : device_(device), size_(size) {}
+  Pool(const Device& device, int size) : device_(device), size_(size), own_(static_cast<std::size_t>(size)) {}
 
-  void run(const std::function<void(const WorkerContext&)>& work) {
+  void run(const WorkerJob& work) {
+    std::unique_lock lock(mutex_);
+    // Jobs that wait for a certain worker do not count: that one takes them.
+    if (idle_ <= shared_.size() && started_ < size_) start();
+    enqueue(shared_, work, lock, false);
+  }
+
+  int pick() {
+    const std::lock_guard lock(mutex_);
+    if (started_ == 0 || (idle_ == 0 && started_ < size_)) start();
+    next_ = (next_ + 1) % started_;
+    return next_;
+  }
+
+  void run(int worker, const WorkerJob& work) {
+    std::unique_lock lock(mutex_);
+    enqueue(own_[static_cast<std::size_t>(worker)], work, lock, true);
+  }
+
+ private:
+  // The threads live as long as the process; joining them at exit would race with MLX's own statics.
+  void start() {
+    const int index = started_;
+    try {
+      std::thread([this, index] { serve(index); }).detach();
+      ++started_;
+    } catch (...) {
+      if (started_ == 0) throw;  // else the ones there do the work
+    }
+  }
+
+  void enqueue(std::deque<Job*>& queue, const WorkerJob& work, std::unique_lock<std::mutex>& lock, bool pinned) {
     Job job;
     job.work = &work;
-    std::unique_lock lock(mutex_);
-    queue_.push_back(&job);
-    if (idle_ < queue_.size() && started_ < size_) {
-      // The threads live as long as the process; joining them at exit would race with MLX's own statics.
-      const int index = started_++;
-      try {
-        std::thread([this, index] { serve(index); }).detach();
-      } catch (...) {
-        --started_;
-        if (started_ == 0) {
-          queue_.pop_back();
-          throw;
-        }
-      }
-    }
-    wake_.notify_one();
+    queue.push_back(&job);
+    // Any worker can take a shared job, but only one a pinned job.
+    pinned ? wake_.notify_all() : wake_.notify_one();
     job.finished.wait(lock, [&] { return job.done; });
     lock.unlock();
     if (job.failure) std::rethrow_exception(job.failure);
   }
 
-  int size() const { return size_; }
-
- private:
   void serve(int index) {
     std::optional<WorkerContext> context;
     std::exception_ptr no_stream;
     try {
-      const mx::Device device = to_mlx(device_);
-      context.emplace(WorkerContext{index, mx::default_stream(device)});
+      context.emplace(WorkerContext{index, mx::default_stream(to_mlx(device_))});
     } catch (...) {
       no_stream = std::current_exception();
     }
     current = {&device_, context ? &*context : nullptr};
+    std::deque<Job*>& own = own_[static_cast<std::size_t>(index)];
     std::unique_lock lock(mutex_);
     while (true) {
       ++idle_;
-      wake_.wait(lock, [&] { return !queue_.empty(); });
+      wake_.wait(lock, [&] { return !own.empty() || !shared_.empty(); });
       --idle_;
-      Job* job = queue_.front();
-      queue_.pop_front();
+      std::deque<Job*>& queue = own.empty() ? shared_ : own;
+      Job* job = queue.front();
+      queue.pop_front();
       lock.unlock();
       std::exception_ptr failure = no_stream;
       if (!failure) {
@@ -126,9 +144,11 @@ class Pool {
   const int size_;
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<Job*> queue_;
+  std::deque<Job*> shared_;
+  std::vector<std::deque<Job*>> own_;  // by worker
   std::size_t idle_ = 0;
   int started_ = 0;
+  int next_ = 0;
 };
 
 Pool& pool(const Device& device) {
@@ -151,7 +171,20 @@ int max_workers(const Device& device) {
   return threads();
 }
 
-void run_on_worker(const Device& device, const std::function<void(const WorkerContext&)>& job) {
+int pick_worker(const Device& device) {
+  if (current.context && *current.device == device) return current.context->index;
+  return pool(device).pick();
+}
+
+void run_on_worker(const Device& device, int worker, const WorkerJob& job) {
+  if (current.context && *current.device == device && current.context->index == worker) {
+    job(*current.context);
+    return;
+  }
+  pool(device).run(worker, job);
+}
+
+void run_on_worker(const Device& device, const WorkerJob& job) {
   if (current.context && *current.device == device) {
     job(*current.context);
     return;

@@ -19,8 +19,16 @@ struct WorkerContext {
 /// Most workers that a device may have; the index of one is below it.
 int max_workers(const Device& device);
 
+using WorkerJob = std::function<void(const WorkerContext&)>;
+
+/// A worker to run several jobs on, so that what one recorded the next can use. Others' jobs may run in between.
+int pick_worker(const Device& device);
+
+/// As run_on_worker, on the worker that pick_worker gave.
+void run_on_worker(const Device& device, int worker, const WorkerJob& job);
+
 /// Runs `job` on a worker of the device and waits for it. Called from a job on the same device, it runs at once on the
 /// same worker, so that nesting cannot wait for itself. Exceptions come back to the caller.
-void run_on_worker(const Device& device, const std::function<void(const WorkerContext&)>& job);
+void run_on_worker(const Device& device, const WorkerJob& job);
 
 }  // namespace reprise::mlx_backend
