@@ -6,24 +6,33 @@
 #include "ops/attention/attention.mlx.hpp"
 #include "ops/binary/binary.mlx.hpp"
 #include "ops/cast/cast.mlx.hpp"
+#include "ops/conv/conv.mlx.hpp"
 #include "ops/dot/dot.mlx.hpp"
 #include "ops/families.hpp"
+#include "ops/fft/fft.mlx.hpp"
 #include "ops/fill/fill.mlx.hpp"
+#include "ops/index/index.mlx.hpp"
+#include "ops/linalg/linalg.mlx.hpp"
 #include "ops/norm/norm.mlx.hpp"
 #include "ops/reduce/reduce.mlx.hpp"
 #include "ops/registry.hpp"
 #include "ops/rope/rope.mlx.hpp"
+#include "ops/scan/scan.mlx.hpp"
 #include "ops/select/select.mlx.hpp"
 #include "ops/shape/shape.mlx.hpp"
 #include "ops/slice/slice.mlx.hpp"
+#include "ops/sort/sort.mlx.hpp"
 #include "ops/unary/unary.mlx.hpp"
+#include "ops/window/window.mlx.hpp"
 
 namespace reprise::mlx_backend {
 namespace {
 
 constexpr std::span<const Lowering> kLowerings[] = {
-    kCastLowerings,   kUnaryLowerings, kBinaryLowerings, kShapeLowerings, kReduceLowerings,    kDotLowerings,
-    kSelectLowerings, kSliceLowerings, kFillLowerings,   kNormLowerings,  kAttentionLowerings, kRopeLowerings,
+    kCastLowerings,      kUnaryLowerings,  kBinaryLowerings, kShapeLowerings,  kReduceLowerings,
+    kDotLowerings,       kSelectLowerings, kSliceLowerings,  kFillLowerings,   kNormLowerings,
+    kAttentionLowerings, kRopeLowerings,   kConvLowerings,   kFftLowerings,    kIndexLowerings,
+    kLinalgLowerings,    kScanLowerings,   kSortLowerings,   kWindowLowerings,
 };
 
 constexpr int lowerings_of(const ops::OpDef& op) {
