@@ -129,11 +129,12 @@ class BlockBuilder {
       graph.inputs.push_back(at);
       return in;
     };
+    std::vector<Check> checks;
     for (const std::size_t i : members) {
       const VerifiedInstruction& instruction = list_.instructions[i];
       std::vector<array> operands;
       for (const Ref& ref : instruction.operands) operands.push_back(value(ref));
-      std::vector<array> results = lower(i, operands);
+      std::vector<array> results = lower(i, operands, checks);
       for (std::size_t r = 0; r < results.size(); ++r) {
         values.insert_or_assign(static_cast<std::uint32_t>(num_inputs_ + instruction.first_result + r),
                                 std::move(results[r]));
@@ -149,6 +150,10 @@ class BlockBuilder {
         graph.outputs.push_back(at);
         outputs.push_back(values.at(at));
       }
+    }
+    for (Check& check : checks) {
+      outputs.push_back(std::move(check.failed));
+      graph.checks.push_back(std::move(check.message));
     }
     graph.function = make_graph_function(Tape::record(inputs, outputs), device_);
     block_.steps_.emplace_back(std::move(graph));
@@ -169,12 +174,16 @@ class BlockBuilder {
     }
   }
 
-  std::vector<array> lower(std::size_t i, const std::vector<array>& operands) const {
+  std::vector<array> lower(std::size_t i, const std::vector<array>& operands, std::vector<Check>& checks) const {
     const VerifiedInstruction& instruction = list_.instructions[i];
     const std::span<const TensorType> wanted(types_.results.data() + instruction.first_result,
                                              instruction.result_count);
-    const LowerContext context{*instruction.op, operands, wanted, worker_.stream};
+    const std::size_t first_check = checks.size();
+    const LowerContext context{*instruction.op, operands, wanted, worker_.stream, &checks};
     std::vector<array> results = lowering_of(*instruction.op).lower(context, instruction.attrs.get());
+    for (std::size_t c = first_check; c < checks.size(); ++c) {
+      checks[c].message = fmt::format("run: instruction {} ({}): {}", i, instruction.op->name, checks[c].message);
+    }
     if (results.size() != wanted.size()) {
       throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {} results, inference {}", i,
                                          instruction.op->name, results.size(), wanted.size()));
@@ -255,6 +264,15 @@ bool Block::calls_host() const {
   });
 }
 
+Status Block::passed(const Graph& graph, const std::vector<array>& results) {
+  for (std::size_t c = 0; c < graph.checks.size(); ++c) {
+    // A copy: item() is not const.
+    array failed = results[graph.outputs.size() + c];
+    if (failed.item<bool>()) return Error(ErrorCode::runtime, graph.checks[c]);
+  }
+  return {};
+}
+
 Result<std::vector<array>> Block::run(std::vector<array> inputs, const Driver& driver) const {
   std::vector<std::optional<array>> slots(num_slots_);
   for (std::size_t i = 0; i < inputs.size(); ++i) slots[i] = std::move(inputs[i]);
@@ -280,9 +298,11 @@ Result<std::vector<array>> Block::run(std::vector<array> inputs, const Driver& d
       std::vector<array> out;
       driver.perform([&] {
         out = graph->function->call(std::move(operands));
-        if (driver.hop) mx::eval(out);  // lazy arrays must not leave the worker
+        // Lazy arrays must not leave the worker, and values that fail a check must not go on.
+        if (driver.hop || !graph->checks.empty()) mx::eval(out);
       });
-      for (std::size_t k = 0; k < out.size(); ++k) slots[graph->outputs[k]] = std::move(out[k]);
+      REPRISE_RETURN_IF_ERROR(passed(*graph, out));
+      for (std::size_t k = 0; k < graph->outputs.size(); ++k) slots[graph->outputs[k]] = std::move(out[k]);
     } else if (const auto* loop = std::get_if<Loop>(&steps_[s])) {
       auto out = turn(*loop, gather(loop->inputs), driver);
       if (!out) return out.error();

@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -48,6 +49,7 @@ class Block {
     std::shared_ptr<const GraphFunction> function;
     std::vector<std::uint32_t> inputs;   // slots
     std::vector<std::uint32_t> outputs;  // slots
+    std::vector<std::string> checks;     // what it means when the results after the outputs are true
   };
   struct Loop {
     std::shared_ptr<const Block> cond;
@@ -65,6 +67,7 @@ class Block {
   using Step = std::variant<Graph, Loop, Call>;
 
   bool calls_host() const;
+  static Status passed(const Graph& graph, const std::vector<array>& results);
   static Result<std::vector<array>> turn(const Loop& loop, std::vector<array> carry, const Driver& driver);
   static Result<std::vector<array>> call_host(const Call& call, std::vector<array> operands, const Driver& driver);
 

@@ -13,6 +13,7 @@
 #include <mlx/mlx.h>
 
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -24,11 +25,24 @@ namespace reprise::mlx_backend {
 namespace mx = mlx::core;
 using mx::array;
 
+/// A condition that a run must not go on with.
+struct Check {
+  array failed;  ///< bool, one element
+  std::string message;
+};
+
 struct LowerContext {
   const ops::OpDef& op;
   std::span<const array> operands;
   std::span<const TensorType> results;  ///< as inferred; what the lowering returns must have these types
   mx::Stream stream;
+  std::vector<Check>* checks = nullptr;  ///< null: nobody asks
+
+  /// A run ends with ErrorCode::runtime and `message` when `failed`, which is computed together with the results, turns
+  /// out true. This is how an op refuses values: what throws while MLX evaluates spoils the stream for others.
+  void check(array failed, std::string message) const {
+    if (checks) checks->push_back({std::move(failed), std::move(message)});
+  }
 
   const array& operator[](std::size_t i) const { return operands[i]; }
   std::size_t size() const { return operands.size(); }
