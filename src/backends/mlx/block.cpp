@@ -386,6 +386,8 @@ Result<std::vector<array>> Block::call_host(const Call& call, std::vector<array>
     mx::eval(replies);
   } catch (const std::exception& e) {
     return failed(e.what());
+  } catch (...) {
+    return failed("the callback threw something that is no std::exception");
   }
   if (replies.size() != call.results.size()) {
     return failed(fmt::format("runtime_call reply has {} arrays; wanted {}", replies.size(), call.results.size()));

@@ -32,7 +32,9 @@ bool suits_mlx(const array& input, const ops::ConvAttrs& attrs, bool cpu) {
   double kept = volume(input.shape());
   for (std::size_t i = 0; i < attrs.low.size(); ++i) {
     const auto cut = [](std::int64_t v) { return std::max<std::int64_t>(v, 0); };
-    const std::int64_t size = input.shape(static_cast<int>(i) + 1) + cut(attrs.low[i]) + cut(attrs.high[i]);
+    std::int64_t size = input.shape(static_cast<int>(i) + 1);
+    if (size <= cut(-attrs.low[i]) + cut(-attrs.high[i])) return false;  // nothing of the input is left
+    size += cut(attrs.low[i]) + cut(attrs.high[i]);
     if (size > std::numeric_limits<mx::ShapeElem>::max()) return false;
     padded *= static_cast<double>(size);
   }
@@ -48,8 +50,8 @@ array mlx_convolution(const array& input, const array& weight, const ops::ConvAt
   mx::Shape stop = input.shape();
   std::vector<int> low, high;
   for (std::size_t i = 0; i < attrs.low.size(); ++i) {
-    start[i + 1] = narrow(std::min(std::max<std::int64_t>(-attrs.low[i], 0), std::int64_t{stop[i + 1]}));
-    stop[i + 1] = std::max(narrow(stop[i + 1] - std::max<std::int64_t>(-attrs.high[i], 0)), start[i + 1]);
+    start[i + 1] = narrow(std::max<std::int64_t>(-attrs.low[i], 0));
+    stop[i + 1] -= narrow(std::max<std::int64_t>(-attrs.high[i], 0));
     low.push_back(static_cast<int>(std::max<std::int64_t>(attrs.low[i], 0)));
     high.push_back(static_cast<int>(std::max<std::int64_t>(attrs.high[i], 0)));
   }
