@@ -29,6 +29,9 @@ int fail(const Error& error);
 /// The same for an error from a file that the user named: one that cannot be read is as bad as one with bad content.
 int fail_reading(const Error& error);
 
+/// Writes to standard error. What cannot be said is lost: there is nowhere to complain (fmt::print would throw).
+void say(const std::string& text);
+
 /// Writes to standard output and notices when it cannot (a full disk, a closed pipe).
 Status print(std::string_view text);
 /// Flushes what print() wrote.

@@ -37,9 +37,9 @@ class Progress {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
     if (spent.count() < kQuietSeconds) return;
     if (terminal_) {
-      fmt::print(stderr, "\rloading: {}/{} tensors{}", done, total, done == total ? "\n" : "");
+      say(fmt::format("\rloading: {}/{} tensors{}", done, total, done == total ? "\n" : ""));
     } else if (!said_) {
-      fmt::print(stderr, "loading: {}/{} tensors\n", done, total);
+      say(fmt::format("loading: {}/{} tensors\n", done, total));
     }
     said_ = true;
   }
@@ -55,11 +55,11 @@ double rate(std::int64_t tokens, double seconds) { return seconds > 0 ? static_c
 void print_report(const GenerateReport& report) {
   // The first token comes with the prompt, the others one by one.
   const std::int64_t decoded = std::max<std::int64_t>(report.generated_tokens - 1, 0);
-  fmt::print(stderr, "prefill: {} tokens, {:.1f} tok/s\n", report.prompt_tokens,
-             rate(report.prompt_tokens, report.prefill_seconds));
-  fmt::print(stderr, "decode: {} tokens, {:.1f} tok/s\n", decoded, rate(decoded, report.decode_seconds));
-  fmt::print(stderr, "first token: {:.1f} ms\n", report.first_token_seconds * 1e3);
-  fmt::print(stderr, "peak memory: {} MiB\n", peak_resident_bytes() >> 20);
+  say(fmt::format("prefill: {} tokens, {:.1f} tok/s\n", report.prompt_tokens,
+                  rate(report.prompt_tokens, report.prefill_seconds)));
+  say(fmt::format("decode: {} tokens, {:.1f} tok/s\n", decoded, rate(decoded, report.decode_seconds)));
+  say(fmt::format("first token: {:.1f} ms\n", report.first_token_seconds * 1e3));
+  say(fmt::format("peak memory: {} MiB\n", peak_resident_bytes() >> 20));
 }
 
 std::string as_json(const std::string& text, const GenerateReport& report) {
@@ -132,7 +132,7 @@ int run(const Options& options) {
   if (written.ok()) written = print(options.json ? as_json(text, *report) : "\n");
   if (written.ok()) written = flush();
   if (!written.ok()) return fail(written.error());
-  for (const std::string& warning : report->warnings) fmt::print(stderr, "reprise: warning: {}\n", warning);
+  for (const std::string& warning : report->warnings) say(fmt::format("reprise: warning: {}\n", warning));
   print_report(*report);
   return kGood;
 }
@@ -168,6 +168,7 @@ void add_generate(CLI::App& app, Action& action) {
   command->add_option("--stop", g.stop, "End before this text; may be given more than once")
       ->type_name("TEXT")
       ->allow_extra_args(false);
+  command->add_flag("--ignore-end", g.ignore_end, "Go on when the model says that it has finished");
   add_number(*command, "--context", g.context, "Most tokens held, prompt included; 0: what the model can")
       ->type_name("N")
       ->default_str("0");

@@ -1,8 +1,12 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <exception>
+#include <iostream>
 #include <system_error>
 
 #include "base/format.hpp"
@@ -46,8 +50,10 @@ Error cannot_print() {
 
 }  // namespace
 
+void say(const std::string& text) { static_cast<void>(std::fputs(text.c_str(), stderr)); }
+
 int fail(const Error& error) {
-  fmt::print(stderr, "reprise: {}\n", on_one_line(error.message()));
+  say(fmt::format("reprise: {}\n", on_one_line(error.message())));
   return exit_code(error);
 }
 
@@ -97,14 +103,27 @@ std::vector<std::string> split_empty_values(int argc, char** argv) {
   return words;
 }
 
-// The first word must be a command. CLI11 would only say that one is missing.
-Status check_command(const CLI::App& app, const std::vector<std::string>& words) {
-  if (words.empty() || words[0].starts_with("-")) return {};
+// The first word must be a command or an option like --help. CLI11 would only say that a command is missing.
+Status check_first(const CLI::App& app, const std::vector<std::string>& words) {
+  if (words.empty()) return {};
+  if (words[0].starts_with("-")) {
+    if (app.get_option_no_throw(words[0])) return {};
+    return make_error(ErrorCode::invalid_argument, "unknown option '{}' (reprise --help tells more)", words[0]);
+  }
   std::vector<std::string_view> known;
   for (const CLI::App* command : app.get_subcommands({})) known.push_back(command->get_name());
   if (std::find(known.begin(), known.end(), words[0]) != known.end()) return {};
   return make_error(ErrorCode::invalid_argument, "unknown command '{}'{} (reprise --help lists them)", words[0],
                     suggest(words[0], known));
+}
+
+// Where a standard descriptor is closed, the next file opened would take its number, and get what is printed.
+void occupy_standard_descriptors() {
+  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (::fcntl(descriptor, F_GETFD) >= 0) continue;
+    // The wrong way round, so that using it is still an error.
+    static_cast<void>(::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY));
+  }
 }
 
 int run(int argc, char** argv) {
@@ -123,12 +142,14 @@ int run(int argc, char** argv) {
   add_show(app, action);
   add_ops(app, action);
   std::vector<std::string> words = split_empty_values(argc, argv);
-  if (const Status known = check_command(app, words); !known.ok()) return fail(known.error());
+  if (const Status known = check_first(app, words); !known.ok()) return fail(known.error());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them
   try {
     app.parse(std::move(words));
   } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? kGood : kUsage;
+    const int code = app.exit(e);
+    if (!std::cout.flush()) return fail(cannot_print());
+    return code == 0 ? kGood : kUsage;
   }
   return action();
 }
@@ -139,6 +160,7 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   // A reader that has gone makes writes fail, which is reported, instead of ending the process silently.
   std::signal(SIGPIPE, SIG_IGN);
+  reprise::cli::occupy_standard_descriptors();
   try {
     return reprise::cli::run(argc, argv);
   } catch (const std::exception& e) {

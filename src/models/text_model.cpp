@@ -188,7 +188,11 @@ Result<TextModel> TextModel::load(const std::string& path, const LoadOptions& op
                       spec.tokens.size(), config.vocabulary);
   }
   auto tokenizer = Tokenizer::make(std::move(spec));
-  if (!tokenizer) return tokenizer.error().with_context(path);
+  if (!tokenizer) {
+    // What the tokenizer calls a bad argument came from the file.
+    const Error error = tokenizer.error().with_context(path);
+    return error.code() == ErrorCode::invalid_argument ? Error(ErrorCode::bad_file, error.message()) : error;
+  }
   REPRISE_ASSIGN(LlamaWeights weights, load_llama_weights(file, config, options.progress));
   return TextModel(std::make_shared<const Impl>(path, config, std::move(weights), *std::move(tokenizer), options));
 }

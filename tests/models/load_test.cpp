@@ -42,34 +42,34 @@ constexpr auto kUnsupported = ErrorCode::unsupported;
 constexpr auto kNotFound = ErrorCode::not_found;
 
 auto set(std::string key, std::uint32_t value) {
-  return [=](TinyLlama& t) { t.set_u32(key, value); };
+  return [=](TinyLlama& tiny) { tiny.set_u32(key, value); };
 }
 auto set_or_add(std::string key, std::uint32_t value) {
-  return [=](TinyLlama& t) { t.add_u32(key, value); };
+  return [=](TinyLlama& tiny) { tiny.add_u32(key, value); };
 }
 auto without_entry(std::string key) {
-  return [=](TinyLlama& t) { t.erase_entry(key); };
+  return [=](TinyLlama& tiny) { tiny.erase_entry(key); };
 }
 auto without_tensor(std::string name) {
-  return [=](TinyLlama& t) { t.erase_tensor(name); };
+  return [=](TinyLlama& tiny) { tiny.erase_tensor(name); };
 }
 auto reshaped(std::string name, std::vector<std::uint64_t> dims, std::uint32_t type) {
-  return [=](TinyLlama& t) {
-    t.erase_tensor(name);
-    t.add(name, dims, type);
+  return [=](TinyLlama& tiny) {
+    tiny.erase_tensor(name);
+    tiny.add(name, dims, type);
   };
 }
 auto extra(std::string name) {
-  return [=](TinyLlama& t) { t.add(name, {64}, TinyLlama::kF32); };
+  return [=](TinyLlama& tiny) { tiny.add(name, {64}, TinyLlama::kF32); };
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Metadata, Faults,
     ::testing::Values(
         Fault{"architecture",
-              [](TinyLlama& t) {
-                t.erase_entry("general.architecture");
-                t.add_string("general.architecture", "qwen2");
+              [](TinyLlama& tiny) {
+                tiny.erase_entry("general.architecture");
+                tiny.add_string("general.architecture", "qwen2");
               },
               kUnsupported,
               {"architecture 'qwen2' is not supported; wanted llama"}},
@@ -94,15 +94,15 @@ INSTANTIATE_TEST_SUITE_P(
         Fault{"odd_rope", set_or_add("llama.rope.dimension_count", 7), kBad, {"dimension_count' is 7"}},
         Fault{"wide_rope", set_or_add("llama.rope.dimension_count", 18), kBad, {"dimension_count' is 18"}},
         Fault{"negative_rope_base",
-              [](TinyLlama& t) { t.add_f32("llama.rope.freq_base", -1); },
+              [](TinyLlama& tiny) { tiny.add_f32("llama.rope.freq_base", -1); },
               kBad,
               {"'llama.rope.freq_base' is -1"}},
         Fault{"norm_eps_is_nan",
-              [](TinyLlama& t) { t.add_f32("llama.attention.layer_norm_rms_epsilon", NAN); },
+              [](TinyLlama& tiny) { tiny.add_f32("llama.attention.layer_norm_rms_epsilon", NAN); },
               kBad,
               {"epsilon' is nan"}},
         Fault{"yarn",
-              [](TinyLlama& t) { t.add_string("llama.rope.scaling.type", "yarn"); },
+              [](TinyLlama& tiny) { tiny.add_string("llama.rope.scaling.type", "yarn"); },
               kUnsupported,
               {"'yarn'", "none and linear"}},
         Fault{"experts", set_or_add("llama.expert_count", 8), kUnsupported, {"mixture of 8 experts"}}),
@@ -127,13 +127,13 @@ INSTANTIATE_TEST_SUITE_P(
               {"[1, 64]; wanted [64]"}},
         Fault{"flat_embedding", reshaped("token_embd.weight", {64}, TinyLlama::kF32), kBad, {"token_embd.weight"}},
         Fault{"small_output",
-              [](TinyLlama& t) {
-                t.add("output.weight", {64, 258}, TinyLlama::kQ8_0);
+              [](TinyLlama& tiny) {
+                tiny.add("output.weight", {64, 258}, TinyLlama::kQ8_0);
               },
               kBad,
               {"'output.weight' is [258, 64]; wanted [259, 64]"}},
         Fault{"long_rope_freqs",
-              [](TinyLlama& t) { t.add("rope_freqs.weight", {16}, TinyLlama::kF32); },
+              [](TinyLlama& tiny) { tiny.add("rope_freqs.weight", {16}, TinyLlama::kF32); },
               kBad,
               {"'rope_freqs.weight' is [16]; wanted [8]"}},
         Fault{"quantised_norm",
@@ -141,14 +141,14 @@ INSTANTIATE_TEST_SUITE_P(
               kUnsupported,
               {"output_norm.weight", "Q8_0"}},
         Fault{"q6_k",
-              [](TinyLlama& t) {
-                t.tensors.push_back(
+              [](TinyLlama& tiny) {
+                tiny.tensors.push_back(
                     {"output.weight", {256, 259}, TinyLlama::kQ6_K, testing::Bytes(std::size_t{210} * 259)});
               },
               kUnsupported,
               {"'output.weight'", "Q6_K"}},
         Fault{"truncated",
-              [](TinyLlama& t) { t.tensor("output_norm.weight").data.resize(100); },
+              [](TinyLlama& tiny) { tiny.tensor("output_norm.weight").data.resize(100); },
               kBad,
               {"'output_norm.weight'", "takes 256 bytes", "the file has"}}),
     [](const auto& fault) { return fault.param.name; });
@@ -164,16 +164,16 @@ INSTANTIATE_TEST_SUITE_P(
               {"the tokenizer has 259 tokens, the embedding 200 rows"}},
         Fault{"end_out_of_range", set("tokenizer.ggml.eos_token_id", 259), kBad, {"259"}},
         Fault{"other_tokenizer",
-              [](TinyLlama& t) {
-                t.erase_entry("tokenizer.ggml.model");
-                t.add_string("tokenizer.ggml.model", "llama");
+              [](TinyLlama& tiny) {
+                tiny.erase_entry("tokenizer.ggml.model");
+                tiny.add_string("tokenizer.ggml.model", "llama");
               },
               kUnsupported,
               {"tokenizer model 'llama' is not supported"}},
         Fault{"unknown_pre_tokenizer",
-              [](TinyLlama& t) {
-                t.erase_entry("tokenizer.ggml.pre");
-                t.add_string("tokenizer.ggml.pre", "no-such");
+              [](TinyLlama& tiny) {
+                tiny.erase_entry("tokenizer.ggml.pre");
+                tiny.add_string("tokenizer.ggml.pre", "no-such");
               },
               kUnsupported,
               {"no-such"}}),

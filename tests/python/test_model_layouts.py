@@ -48,8 +48,10 @@ def test_layout(name, tmp_path):
     np.testing.assert_allclose(ours, reference, rtol=0, atol=2e-4 * reference.std())
 
 
-@pytest.mark.parametrize("change", [{"rope_base": 500000.0}, {"linear_scaling": 4.0}, {"rope_freqs": np.linspace(1, 8, 8)},
-                                    {"rope_dims": 8}, {"kv_heads": None}, {"output": True}])
+@pytest.mark.parametrize("change", [
+    {"rope_base": 500000.0}, {"linear_scaling": 4.0}, {"rope_freqs": np.linspace(1, 8, 8)}, {"rope_dims": 8},
+    {"kv_heads": None}, {"output": True},
+])
 def test_every_change_matters(change, tmp_path):
     """Were a key without effect on the reference, its layout would be checked by nothing."""
     plain = Llama(tiny_llama.write(tmp_path / "plain.gguf")).logits(TOKENS)

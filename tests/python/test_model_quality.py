@@ -57,5 +57,5 @@ def test_english_text(model_path, tmp_path):
           f"{np.exp(-reference_log.mean()):.3f}")
     assert same_top >= 0.98
     assert difference.mean() < 0.01
-    # Both may be wrong together: text that a person writes is not this likely to a model that reads it wrongly.
-    assert np.exp(-ours_log.mean()) < 30
+    # Both could be wrong together, but then plain English would be as good as noise to the model.
+    assert np.exp(-ours_log.mean()) < 60
