@@ -1,6 +1,7 @@
 #include "ops/dot/dot.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace reprise::ops {
 namespace {
@@ -51,6 +52,14 @@ Status check_mode(const InferContext& context, const QuantizedMatmulAttrs& attrs
   return {};
 }
 
+// The product is computed on matrices, whose axes are counted in 32 bits.
+Status check_merged(const InferContext& context, std::string_view what, const Shape& sizes) {
+  const auto count = element_count(sizes);
+  if (count && *count <= std::numeric_limits<std::int32_t>::max()) return {};
+  return context.error("a is {} and b is {}: the {} have more than {} elements together", to_string(context[0]),
+                       to_string(context[1]), what, std::numeric_limits<std::int32_t>::max());
+}
+
 }  // namespace
 
 Result<Types> infer_dot(const InferContext& context, const DotAttrs& attrs) {
@@ -77,14 +86,20 @@ Result<Types> infer_dot(const InferContext& context, const DotAttrs& attrs) {
     }
   }
   TensorType out{dtype, {}};
-  for (std::size_t i = 0; i < attrs.batch_a.size(); ++i) out.shape.push_back(a.shape[axes_a[i]]);
-  const auto add_free = [&](const TensorType& t, const std::vector<std::size_t>& used) {
-    for (std::size_t i = 0; i < t.shape.size(); ++i) {
-      if (std::find(used.begin(), used.end(), i) == used.end()) out.shape.push_back(t.shape[i]);
+  Shape summed;
+  for (std::size_t i = 0; i < axes_a.size(); ++i) {
+    (i < attrs.batch_a.size() ? out.shape : summed).push_back(a.shape[axes_a[i]]);
+  }
+  REPRISE_RETURN_IF_ERROR(check_merged(context, "summed axes", summed));
+  for (std::size_t k = 0; k < 2; ++k) {
+    const auto& used = k == 0 ? axes_a : axes_b;
+    Shape free;
+    for (std::size_t i = 0; i < context[k].shape.size(); ++i) {
+      if (std::find(used.begin(), used.end(), i) == used.end()) free.push_back(context[k].shape[i]);
     }
-  };
-  add_free(a, axes_a);
-  add_free(b, axes_b);
+    REPRISE_RETURN_IF_ERROR(check_merged(context, k == 0 ? "free axes of a" : "free axes of b", free));
+    out.shape.insert(out.shape.end(), free.begin(), free.end());
+  }
   return Types{std::move(out)};
 }
 

@@ -1,6 +1,7 @@
 #include "ops/reduce/reduce.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace reprise::ops {
 namespace {
@@ -54,7 +55,13 @@ Result<Types> infer_arg_extremum(const InferContext& context, const ArgReduceAtt
   const TensorType& x = context[0];
   const auto empty = [&] { return context.error("x is {}; an empty axis has no extremum", to_string(x)); };
   if (attrs.axis < 0) {
-    if (element_count(x.shape) == 0) return empty();
+    const auto count = element_count(x.shape);
+    if (count == 0) return empty();
+    // The search runs along one axis, which is counted in 32 bits.
+    if (!count || *count > std::numeric_limits<std::int32_t>::max()) {
+      return context.error("x is {}; a flattened search takes up to {} elements", to_string(x),
+                           std::numeric_limits<std::int32_t>::max());
+    }
     return Types{{DType::uint32, attrs.keep_axis ? Shape(x.shape.size(), 1) : Shape{}}};
   }
   REPRISE_ASSIGN(const auto axis, context.axis("axis", attrs.axis, x.rank()));

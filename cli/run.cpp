@@ -1,0 +1,93 @@
+// reprise run: runs a program file on arrays from files.
+#include <mlx/mlx.h>
+
+#include <filesystem>
+#include <sstream>
+
+#include "base/format.hpp"
+#include "command.hpp"
+#include "inputs.hpp"
+#include "io/npy/npy.hpp"
+#include "io/npy/npz.hpp"
+#include "program/array_access.hpp"
+#include "reprise/text.hpp"
+
+namespace reprise::cli {
+namespace {
+
+struct Options {
+  std::string program;
+  std::vector<std::string> inputs;
+  std::string output_dir;
+  std::string output;
+  std::int64_t max_loop_turns = 0;
+  Target target;
+};
+
+// Every output as NAME/out0.npy, NAME/out1.npy, ...
+Status write_outputs(const std::string& dir, const std::vector<mlx::core::array>& outputs) {
+  std::error_code code;
+  std::filesystem::create_directories(dir, code);
+  if (code) return make_error(ErrorCode::io, "'{}' cannot be made: {}", dir, code.message());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const std::string path = (std::filesystem::path(dir) / fmt::format("out{}.npy", i)).string();
+    REPRISE_RETURN_IF_ERROR(write_npy(path, outputs[i]));
+  }
+  return {};
+}
+
+Status write_archive(const std::string& path, const std::vector<mlx::core::array>& outputs) {
+  NamedArrays named;
+  for (std::size_t i = 0; i < outputs.size(); ++i) named.emplace_back(fmt::format("out{}", i), outputs[i]);
+  return write_npz(path, named);
+}
+
+Status print_outputs(const std::vector<mlx::core::array>& outputs) {
+  std::ostringstream out;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    out << "out" << i << " : " << to_string(type_of(outputs[i])) << "\n" << outputs[i] << "\n";
+  }
+  REPRISE_RETURN_IF_ERROR(print(out.str()));
+  return flush();
+}
+
+Status run(const Options& options) {
+  if (!options.output.empty() && !options.output.ends_with(".npz")) {
+    return make_error(ErrorCode::invalid_argument, "--output '{}': wanted a .npz file", options.output);
+  }
+  REPRISE_ASSIGN(const ResolvedTarget target, resolve(options.target));
+  REPRISE_ASSIGN(const Program program, read_program(options.program));
+  REPRISE_ASSIGN(const Executable executable, compile(program, {.backend = target.backend, .device = target.device}));
+  REPRISE_ASSIGN(std::vector<mlx::core::array> inputs, read_inputs(options.inputs));
+  REPRISE_ASSIGN(const auto outputs, executable.run(std::move(inputs), {.max_loop_turns = options.max_loop_turns}));
+  if (!options.output.empty()) REPRISE_RETURN_IF_ERROR(write_archive(options.output, outputs));
+  if (!options.output_dir.empty()) REPRISE_RETURN_IF_ERROR(write_outputs(options.output_dir, outputs));
+  if (options.output.empty() && options.output_dir.empty()) return print_outputs(outputs);
+  return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("run", "Run a program file");
+  command->add_option("program", options->program, "A program file")->required()->type_name("PROGRAM.rp");
+  command->add_option("--input", options->inputs, "The program's inputs in order: .npy files, or .npz with several")
+      ->type_name("FILE...");
+  command->add_option("--output-dir", options->output_dir, "Write out0.npy, out1.npy, ... there instead of printing")
+      ->type_name("DIR");
+  command->add_option("--output", options->output, "Write all outputs to this .npz instead of printing")
+      ->type_name("FILE.npz");
+  command->add_option("--max-loop-turns", options->max_loop_turns, "Give up when a loop turns more often; 0: never")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber);
+  add_target_options(*command, options->target);
+  command->callback([options, &action] {
+    action = [options]() -> int {
+      const Status status = run(*options);
+      return status.ok() ? kGood : fail(status.error());
+    };
+  });
+}
+
+}  // namespace reprise::cli

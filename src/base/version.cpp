@@ -1,0 +1,7 @@
+#include "reprise/version.hpp"
+
+namespace reprise {
+
+std::string_view version() { return REPRISE_VERSION; }
+
+}  // namespace reprise
