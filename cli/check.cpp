@@ -24,10 +24,10 @@ int run(const std::string& path, const std::vector<std::string>& inputs) {
     auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), *types);
     if (!typed) return fail(typed.error().with_context(path));
   }
-  Status written = print(fmt::format("{}: good: {} instructions, {} inputs, {} captures, {} constants, {} outputs\n", path,
-                                     (*program)->instructions.size(), (*program)->num_inputs,
-                                     (*program)->captures.size(), (*program)->constants.size(),
-                                     (*program)->num_real_outputs));
+  Status written =
+      print(fmt::format("{}: good: {} instructions, {} inputs, {} captures, {} constants, {} outputs\n", path,
+                        (*program)->instructions.size(), (*program)->num_inputs, (*program)->captures.size(),
+                        (*program)->constants.size(), (*program)->num_real_outputs));
   if (written.ok()) written = flush();
   return written.ok() ? kGood : fail(written.error());
 }
@@ -42,7 +42,9 @@ void add_check(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("check", "Check a program file and name all its faults");
   command->add_option("program", options->program, "A program file")->required()->type_name("PROGRAM.rp");
-  command->add_option("--input", options->inputs, "Check shapes too: a type such as 'f32[2, 3]', or a file, for each input")
+  command
+      ->add_option("--input", options->inputs,
+                   "Check shapes too: a type such as 'f32[2, 3]', or a file, for each input")
       ->type_name("TYPE|FILE...");
   command->callback([options, &action] { action = [options] { return run(options->program, options->inputs); }; });
 }

@@ -74,8 +74,8 @@ std::string as_json(const std::string& text, const GenerateReport& report) {
 int run(const Options& options) {
   auto target = resolve(options.target);
   if (!target) return fail(target.error());
-  auto model = TextModel::load(options.model,
-                               {.backend = target->backend, .device = target->device, .progress = Progress()});
+  auto model =
+      TextModel::load(options.model, {.backend = target->backend, .device = target->device, .progress = Progress()});
   if (!model) return fail(model.error());
 
   std::string text;
@@ -109,7 +109,9 @@ void add_generate(CLI::App& app, Action& action) {
   command->add_option("--prompt", options->prompt, "The text to continue, or with --chat to answer")
       ->required()
       ->type_name("TEXT");
-  command->add_option("--max-tokens", g.max_tokens, "Stop after this many tokens")->type_name("N")->capture_default_str();
+  command->add_option("--max-tokens", g.max_tokens, "Stop after this many tokens")
+      ->type_name("N")
+      ->capture_default_str();
   command->add_option("--temperature", g.temperature, "0 takes the likeliest token; higher is more random")
       ->type_name("T")
       ->capture_default_str();

@@ -60,8 +60,8 @@ Result<std::vector<TensorType>> input_types(const std::vector<std::string>& text
       continue;
     }
     if (!text.ends_with(".npy") && !text.ends_with(".npz")) {
-      return make_error(ErrorCode::invalid_argument, "input '{}': wanted a type such as f32[2, 3], or a .npy or .npz file",
-                        text);
+      return make_error(ErrorCode::invalid_argument,
+                        "input '{}': wanted a type such as f32[2, 3], or a .npy or .npz file", text);
     }
     REPRISE_ASSIGN(const auto arrays, read_inputs({text}));
     for (const auto& array : arrays) types.push_back(type_of(array));

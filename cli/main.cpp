@@ -1,10 +1,9 @@
-#include "command.hpp"
-
 #include <csignal>
 #include <cstdio>
 #include <exception>
 
 #include "base/format.hpp"
+#include "command.hpp"
 #include "reprise/version.hpp"
 
 namespace reprise::cli {

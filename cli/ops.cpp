@@ -18,9 +18,9 @@ nlohmann::ordered_json as_json(const OpInfo& op) {
     if (!a.default_text.empty()) attribute["default"] = a.default_text;
     attributes.push_back(std::move(attribute));
   }
-  return {{"name", op.name},           {"family", op.family},   {"summary", op.summary},
-          {"rule", op.rule},           {"operands", op.operands}, {"attributes", std::move(attributes)},
-          {"wire", op.wire},           {"results", op.results}, {"dtypes", op.dtypes},
+  return {{"name", op.name},           {"family", op.family},      {"summary", op.summary},
+          {"rule", op.rule},           {"operands", op.operands},  {"attributes", std::move(attributes)},
+          {"wire", op.wire},           {"results", op.results},    {"dtypes", op.dtypes},
           {"tolerance", op.tolerance}, {"extension", op.extension}};
 }
 

@@ -51,10 +51,15 @@ int run(const Options& options) {
 void add_show(CLI::App& app, Action& action) {
   auto options = std::make_shared<Options>();
   CLI::App* command = app.add_subcommand("show", "Print a program, or a model's, in the text form");
-  command->add_option("file", options->file, "A program file or a GGUF model")->required()->type_name("PROGRAM.rp|MODEL.gguf");
-  command->add_option("--input", options->inputs, "Print types too: a type such as 'f32[2, 3]', or a file, for each input")
+  command->add_option("file", options->file, "A program file or a GGUF model")
+      ->required()
+      ->type_name("PROGRAM.rp|MODEL.gguf");
+  command
+      ->add_option("--input", options->inputs, "Print types too: a type such as 'f32[2, 3]', or a file, for each input")
       ->type_name("TYPE|FILE...");
-  command->add_option("--capacity", options->capacity, "Rows of a model's caches")->type_name("N")->capture_default_str();
+  command->add_option("--capacity", options->capacity, "Rows of a model's caches")
+      ->type_name("N")
+      ->capture_default_str();
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

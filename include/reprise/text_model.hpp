@@ -33,16 +33,16 @@ struct LoadOptions {
 };
 
 struct GenerateOptions {
-  std::int64_t max_tokens = 128;   ///< at least 0
-  float temperature = 0;           ///< 0 takes the most likely token
-  std::int32_t top_k = 0;          ///< 0: off
-  float top_p = 1;                 ///< 1: off
+  std::int64_t max_tokens = 128;  ///< at least 0
+  float temperature = 0;          ///< 0 takes the most likely token
+  std::int32_t top_k = 0;         ///< 0: off
+  float top_p = 1;                ///< 1: off
   std::uint64_t seed = 0;
-  bool chat = false;               ///< the prompt is a user's message, put into the model's chat template
-  std::string system;              ///< with chat: the system message; empty takes the template's own
-  std::vector<std::string> stop;   ///< texts that end the generation; they are not given out
-  bool ignore_end = false;         ///< go on after end tokens
-  std::int64_t context = 0;        ///< most tokens held, prompt included; 0: the model's context
+  bool chat = false;              ///< the prompt is a user's message, put into the model's chat template
+  std::string system;             ///< with chat: the system message; empty takes the template's own
+  std::vector<std::string> stop;  ///< texts that end the generation; they are not given out
+  bool ignore_end = false;        ///< go on after end tokens
+  std::int64_t context = 0;       ///< most tokens held, prompt included; 0: the model's context
   const CancelToken* cancel = nullptr;
 };
 
@@ -68,8 +68,8 @@ class TextModel {
   /// Errors: no such file; not a GGUF file; a model family, tensor type or tokenizer that is not supported.
   static Result<TextModel> load(const std::string& path, const LoadOptions& options = {});
 
-  /// Continues the prompt. Errors: options out of range; a prompt that does not fit the context; a failed run. Text that
-  /// was already given out stays given.
+  /// Continues the prompt. Errors: options out of range; a prompt that does not fit the context; a failed run. Text
+  /// that was already given out stays given.
   Result<GenerateReport> generate(std::string_view prompt, const GenerateOptions& options, const OnText& on_text) const;
 
   /// Token ids of a text, with what the vocabulary adds in front; special tokens in the text are read as such.

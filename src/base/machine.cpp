@@ -34,8 +34,7 @@ double cgroup_cpus() {
 
 std::int64_t machine_memory() {
   static const std::int64_t bytes = [] {
-    const double installed =
-        static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+    const double installed = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     double limit = first_number("/sys/fs/cgroup/memory.max");
     if (limit == 0) limit = first_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
     return static_cast<std::int64_t>(limit > 0 ? std::min(limit, installed) : installed);
@@ -46,7 +45,8 @@ std::int64_t machine_memory() {
 int machine_cpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
-  int cpus = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+  int cpus =
+      sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
   if (const double quota = cgroup_cpus(); quota > 0) cpus = std::min(cpus, static_cast<int>(std::ceil(quota)));
   return std::max(cpus, 1);
 }

@@ -189,8 +189,7 @@ Result<TextModel> TextModel::load(const std::string& path, const LoadOptions& op
   auto tokenizer = Tokenizer::make(std::move(spec));
   if (!tokenizer) return tokenizer.error().with_context(path);
   REPRISE_ASSIGN(LlamaWeights weights, load_llama_weights(file, config, options.progress));
-  return TextModel(
-      std::make_shared<const Impl>(path, config, std::move(weights), *std::move(tokenizer), options));
+  return TextModel(std::make_shared<const Impl>(path, config, std::move(weights), *std::move(tokenizer), options));
 }
 
 Result<GenerateReport> TextModel::generate(std::string_view prompt, const GenerateOptions& options,

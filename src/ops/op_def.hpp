@@ -113,7 +113,7 @@ struct OpDef {
   Trait traits = Trait::none;
   Tolerance tolerance;
 
-  const void* attrs_type() const { return attrs ? attrs->type : nullptr; }
+  constexpr const void* attrs_type() const { return attrs ? attrs->type : nullptr; }
 };
 
 /// Least and greatest number of operands that the names say.
@@ -122,12 +122,6 @@ struct Arity {
   std::size_t max = 0;
 };
 Arity arity(const OpDef& op);
-
-namespace detail {
-struct NoAttrs {
-  bool operator==(const NoAttrs&) const = default;
-};
-}  // namespace detail
 
 /// Adapts a rule that takes the op's attribute struct.
 template <typename Attrs, auto Rule>

@@ -118,8 +118,8 @@ Result<Executable> compile(const Program& program, const CompileOptions& options
   }
   auto verified = verify(program);
   if (!verified) return verified.error();
-  return Executable(std::make_shared<const Executable::Impl>(
-      std::make_shared<const VerifiedProgram>(*std::move(verified)), options));
+  return Executable(
+      std::make_shared<const Executable::Impl>(std::make_shared<const VerifiedProgram>(*std::move(verified)), options));
 }
 
 std::string to_string(const Device& device) {

@@ -2,9 +2,9 @@
 #include <mlx/mlx.h>
 
 #include "files.hpp"
+#include "gguf/temp_folder.hpp"
 #include "io/safetensors/header.hpp"
 #include "io/safetensors/safetensors.hpp"
-#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {
@@ -28,23 +28,23 @@ TEST_P(BadHeader, IsRefusedWithItsFault) {
 INSTANTIATE_TEST_SUITE_P(
     Json, BadHeader,
     ::testing::Values(Case{"", 0, "the header is not JSON: byte 1 does not fit"},
-                    Case{"{", 0, "the header is not JSON: byte 2 does not fit"},
-                    Case{"{} x", 0, "the header is not JSON: byte 4 does not fit"},
-                    Case{"{}{}", 0, "the header is not JSON: byte 3 does not fit"},
-                    Case{"[]", 0, "the header is an array; wanted an object"},
-                    Case{"3", 0, "the header is a number; wanted an object"},
-                    Case{"null", 0, "the header is null; wanted an object"},
-                    Case{std::string("{\0}", 3), 0, "the header is not JSON: byte 2 does not fit"},
-                    Case{"{\"\xff\":{}}", 0, "the header is not JSON: byte 3 does not fit"},
-                    Case{R"({"a":1})", 0, "tensor \"a\" is a number; wanted an object"},
-                    Case{R"({"a":[[[[]]]]})", 0, "tensor \"a\" is an array; wanted an object"},
-                    Case{R"({"a":{"b":{}}})", 0, "tensor \"a\": field \"b\"; wanted dtype, shape and data_offsets"},
-                    Case{R"({"__metadata__":3})", 0, "__metadata__ is a number; wanted an object"},
-                    Case{R"({"__metadata__":{"k":null}})", 0,
-                         "__metadata__ \"k\" is null; wanted a string (no tensor can be called __metadata__)"},
-                    Case{R"({"__metadata__":{"k":{"k":{}}}})", 0,
-                         "__metadata__ \"k\" is an object; wanted a string (no tensor can be called __metadata__)"},
-                    Case{std::string(1'000'000, '['), 0, "the header is an array; wanted an object"}));
+                      Case{"{", 0, "the header is not JSON: byte 2 does not fit"},
+                      Case{"{} x", 0, "the header is not JSON: byte 4 does not fit"},
+                      Case{"{}{}", 0, "the header is not JSON: byte 3 does not fit"},
+                      Case{"[]", 0, "the header is an array; wanted an object"},
+                      Case{"3", 0, "the header is a number; wanted an object"},
+                      Case{"null", 0, "the header is null; wanted an object"},
+                      Case{std::string("{\0}", 3), 0, "the header is not JSON: byte 2 does not fit"},
+                      Case{"{\"\xff\":{}}", 0, "the header is not JSON: byte 3 does not fit"},
+                      Case{R"({"a":1})", 0, "tensor \"a\" is a number; wanted an object"},
+                      Case{R"({"a":[[[[]]]]})", 0, "tensor \"a\" is an array; wanted an object"},
+                      Case{R"({"a":{"b":{}}})", 0, "tensor \"a\": field \"b\"; wanted dtype, shape and data_offsets"},
+                      Case{R"({"__metadata__":3})", 0, "__metadata__ is a number; wanted an object"},
+                      Case{R"({"__metadata__":{"k":null}})", 0,
+                           "__metadata__ \"k\" is null; wanted a string (no tensor can be called __metadata__)"},
+                      Case{R"({"__metadata__":{"k":{"k":{}}}})", 0,
+                           "__metadata__ \"k\" is an object; wanted a string (no tensor can be called __metadata__)"},
+                      Case{std::string(1'000'000, '['), 0, "the header is an array; wanted an object"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Fields, BadHeader,

@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "files.hpp"
+#include "gguf/temp_folder.hpp"
 #include "program/array_access.hpp"
 #include "program/mlx_convert.hpp"
-#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {

@@ -4,10 +4,10 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gguf/temp_folder.hpp"
 #include "io/safetensors/safetensors.hpp"
 #include "random_program.hpp"
 #include "reprise/text.hpp"
-#include "gguf/temp_folder.hpp"
 
 namespace reprise {
 namespace {

@@ -10,8 +10,8 @@
 
 namespace reprise::mlx_backend {
 
-// Splits a list at its loops. Stage s holds the pure instructions that need the first s loops done; the graph of stage s
-// runs before loop s.
+// Splits a list at its loops. Stage s holds the pure instructions that need the first s loops done; the graph of stage
+// s runs before loop s.
 class BlockBuilder {
  public:
   BlockBuilder(const TypedProgram& typed, const VerifiedList& list, const TypedList& types,
@@ -41,7 +41,9 @@ class BlockBuilder {
   }
 
  private:
-  static bool is_loop(const VerifiedInstruction& instruction) { return has(instruction.op->traits, ops::Trait::control); }
+  static bool is_loop(const VerifiedInstruction& instruction) {
+    return has(instruction.op->traits, ops::Trait::control);
+  }
 
   static std::size_t index_of(const Ref& ref) { return static_cast<std::size_t>(ref.index); }
 
@@ -174,8 +176,7 @@ class BlockBuilder {
                                          instruction.op->name, results.size(), wanted.size()));
     }
     for (std::size_t r = 0; r < results.size(); ++r) {
-      const TensorType seen{from_mlx(results[r].dtype()),
-                            Shape(results[r].shape().begin(), results[r].shape().end())};
+      const TensorType seen{from_mlx(results[r].dtype()), Shape(results[r].shape().begin(), results[r].shape().end())};
       if (seen != wanted[r]) {
         throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {}, inference {}", i,
                                            instruction.op->name, to_string(seen), to_string(wanted[r])));

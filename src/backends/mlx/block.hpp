@@ -46,11 +46,11 @@ class Block {
   static Result<std::vector<array>> turn(const Loop& loop, std::vector<array> carry, const RunOptions& options,
                                          mx::Stream stream);
 
-  std::size_t num_slots_ = 0;                           // inputs, results, then fixed values
+  std::size_t num_slots_ = 0;  // inputs, results, then fixed values
   std::size_t first_fixed_ = 0;
-  std::vector<array> fixed_;                            // captures and constants that steps or outputs name directly
+  std::vector<array> fixed_;  // captures and constants that steps or outputs name directly
   std::vector<Step> steps_;
-  std::vector<std::vector<std::uint32_t>> last_uses_;   // by step: slots whose last reader it is
+  std::vector<std::vector<std::uint32_t>> last_uses_;  // by step: slots whose last reader it is
   std::vector<std::uint32_t> outputs_;
 };
 

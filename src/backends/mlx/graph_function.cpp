@@ -18,15 +18,14 @@ class TapeFunction final : public GraphFunction {
   Tape tape_;
 };
 
-// MLX keeps compiled graphs in a cache of the thread that called them, by id. The public compile() takes the id from the
-// callable's type, which all our functions share; an own id keeps programs apart, and the handle lets any thread erase
-// the entry.
+// MLX keeps compiled graphs in a cache of the thread that called them, by id. The public compile() takes the id from
+// the callable's type, which all our functions share; an own id keeps programs apart, and the handle lets any thread
+// erase the entry.
 class CompiledFunction final : public GraphFunction {
  public:
   explicit CompiledFunction(Tape tape) : id_(next_id()), cache_(mx::detail::compile_cache()) {
     auto shared = std::make_shared<const Tape>(std::move(tape));
-    call_ = mx::detail::compile(
-        [shared](const std::vector<array>& inputs) { return shared->replay(inputs); }, id_);
+    call_ = mx::detail::compile([shared](const std::vector<array>& inputs) { return shared->replay(inputs); }, id_);
     live_graphs.fetch_add(1);
   }
 

@@ -19,8 +19,8 @@ class GraphFunction {
   virtual std::vector<array> call(std::vector<array> inputs) const = 0;
 };
 
-/// On the CPU the tape itself: MLX's graph compiler would fuse kernels there by calling a C++ compiler at run time. On a
-/// GPU the tape goes through that compiler, under an id of its own.
+/// On the CPU the tape itself: MLX's graph compiler would fuse kernels there by calling a C++ compiler at run time. On
+/// a GPU the tape goes through that compiler, under an id of its own.
 std::unique_ptr<const GraphFunction> make_graph_function(Tape tape, const Device& device);
 
 /// Programs in MLX's compile cache of this process that are alive; for tests.

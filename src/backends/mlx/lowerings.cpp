@@ -22,8 +22,8 @@ namespace reprise::mlx_backend {
 namespace {
 
 constexpr std::span<const Lowering> kLowerings[] = {
-    kCastLowerings,  kUnaryLowerings, kBinaryLowerings, kShapeLowerings,     kReduceLowerings, kDotLowerings,
-    kSelectLowerings, kSliceLowerings, kFillLowerings,   kNormLowerings, kAttentionLowerings, kRopeLowerings,
+    kCastLowerings,   kUnaryLowerings, kBinaryLowerings, kShapeLowerings, kReduceLowerings,    kDotLowerings,
+    kSelectLowerings, kSliceLowerings, kFillLowerings,   kNormLowerings,  kAttentionLowerings, kRopeLowerings,
 };
 
 constexpr int lowerings_of(const ops::OpDef& op) {

@@ -1,10 +1,11 @@
 // The `mlx` backend: a typed program as blocks of recorded MLX graphs, one set for each worker.
+#include "runtime/specialised.hpp"
+
 #include <mlx/mlx.h>
 
 #include "backends/mlx/block.hpp"
 #include "backends/mlx/worker.hpp"
 #include "base/format.hpp"
-#include "runtime/specialised.hpp"
 
 namespace reprise::mlx_backend {
 namespace {
@@ -56,9 +57,8 @@ class MlxSpecialised final : public Specialised {
   Status on_worker(std::string_view stage, const Work& work) const {
     Status status;
     const Status started = guarded(stage, [&]() -> Status {
-      run_on_worker(device_, [&](const WorkerContext& worker) {
-        status = guarded(stage, [&] { return work(worker); });
-      });
+      run_on_worker(device_,
+                    [&](const WorkerContext& worker) { status = guarded(stage, [&] { return work(worker); }); });
       return {};
     });
     return started.ok() ? status : started;
@@ -96,8 +96,7 @@ bool is_available(const Device& device) {
   }
 }
 
-Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed,
-                                                      const Device& device) {
+Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed, const Device& device) {
   auto made = std::make_shared<const MlxSpecialised>(std::move(typed), device);
   REPRISE_RETURN_IF_ERROR(made->prepare());
   return std::shared_ptr<const Specialised>(std::move(made));

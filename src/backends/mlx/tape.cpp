@@ -8,8 +8,8 @@
 namespace reprise::mlx_backend {
 namespace {
 
-/// Constant sub-graphs up to this many bytes are computed at recording; larger ones at each replay, so that a program of
-/// large fills does not keep them all.
+/// Constant sub-graphs up to this many bytes are computed at recording; larger ones at each replay, so that a program
+/// of large fills does not keep them all.
 constexpr std::size_t kFoldBytes = 1 << 20;
 
 // Arrays that outputs depend on, inputs before users; a multi-output node appears once.

@@ -16,8 +16,8 @@ using mx::array;
 /// Bound to the stream that its operations were recorded on: replay it on that stream's thread, one at a time.
 class Tape {
  public:
-  /// `outputs` were computed lazily from the placeholders `inputs`. What does not depend on them is evaluated once, here,
-  /// where it is small.
+  /// `outputs` were computed lazily from the placeholders `inputs`. What does not depend on them is evaluated once,
+  /// here, where it is small.
   static Tape record(const std::vector<array>& inputs, const std::vector<array>& outputs);
 
   /// A lazy graph over `inputs`, which it consumes: arrays that only the caller held can be donated.

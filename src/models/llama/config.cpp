@@ -17,7 +17,8 @@ class Reader {
 
   template <typename... Args>
   Error error(fmt::format_string<Args...> text, Args&&... args) const {
-    return Error(ErrorCode::bad_file, fmt::format("{}: ", file_.path()) + fmt::format(text, std::forward<Args>(args)...));
+    return Error(ErrorCode::bad_file,
+                 fmt::format("{}: ", file_.path()) + fmt::format(text, std::forward<Args>(args)...));
   }
 
   Result<std::int64_t> size(const std::string& key, std::uint64_t max = kMaxSize) const {
@@ -90,7 +91,8 @@ Result<LlamaConfig> llama_config(const gguf::File& file) {
   }
   REPRISE_ASSIGN(c.rope_dims, reader.size_or("llama.rope.dimension_count", c.head_width));
   if (c.rope_dims % 2 != 0 || c.rope_dims > c.head_width) {
-    return reader.error("'llama.rope.dimension_count' is {}; wanted an even number up to {}", c.rope_dims, c.head_width);
+    return reader.error("'llama.rope.dimension_count' is {}; wanted an even number up to {}", c.rope_dims,
+                        c.head_width);
   }
   REPRISE_ASSIGN(c.rope_base, reader.positive_or("llama.rope.freq_base", 10000));
   REPRISE_ASSIGN(c.rope_scale, rope_scale(file, reader));

@@ -12,16 +12,16 @@ namespace reprise {
 
 struct LlamaConfig {
   std::int64_t layers = 0;
-  std::int64_t context = 0;      ///< tokens that the model was trained on
-  std::int64_t width = 0;        ///< of the residual stream
-  std::int64_t hidden = 0;       ///< of the feed-forward block
-  std::int64_t heads = 0;        ///< of queries
-  std::int64_t kv_heads = 0;     ///< of keys and values
-  std::int64_t head_width = 0;   ///< features a head
-  std::int64_t rope_dims = 0;    ///< leading features that are rotated
+  std::int64_t context = 0;     ///< tokens that the model was trained on
+  std::int64_t width = 0;       ///< of the residual stream
+  std::int64_t hidden = 0;      ///< of the feed-forward block
+  std::int64_t heads = 0;       ///< of queries
+  std::int64_t kv_heads = 0;    ///< of keys and values
+  std::int64_t head_width = 0;  ///< features a head
+  std::int64_t rope_dims = 0;   ///< leading features that are rotated
   std::int64_t vocabulary = 0;
   double rope_base = 10000;
-  double rope_scale = 1;         ///< multiplies positions
+  double rope_scale = 1;  ///< multiplies positions
   double norm_eps = 1e-5;
 };
 

@@ -23,8 +23,8 @@ class LlamaBuilder {
     for (std::int64_t i = 0; i < 2 * c_.layers; ++i) caches.push_back(b_.input());
 
     start_ = b_.op("take", {reshape(positions_, {-1}), b_.constant(std::int32_t{0})}, {{"axis", 0}});
-    key_mask_ = b_.op("broadcast", {b_.constant(true)},
-                      {{"shape", {1, options_.capacity}}, {"axes", AttrValue::Integers{}}});
+    key_mask_ =
+        b_.op("broadcast", {b_.constant(true)}, {{"shape", {1, options_.capacity}}, {"axes", AttrValue::Integers{}}});
     if (w_.rope_freqs) freqs_ = capture(*w_.rope_freqs);
 
     Value x = embed(tokens);

@@ -7,9 +7,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-array zeros(const LowerContext& context) {
-  return mx::zeros(context.shape(), context.dtype(), context.stream);
-}
+array zeros(const LowerContext& context) { return mx::zeros(context.shape(), context.dtype(), context.stream); }
 
 array attend(const array& q, const array& k, const array& v, double scale, const std::optional<array>& mask,
              const std::optional<array>& sinks, mx::Stream s) {
@@ -23,9 +21,7 @@ array additive(const array& visible, mx::Dtype dtype, mx::Stream s) {
   return mx::where(visible, scalar(0, dtype), scalar(-kInfinity, dtype), s);
 }
 
-array nan_to_zero(const array& x, mx::Stream s) {
-  return mx::where(mx::isnan(x, s), scalar(0, x.dtype()), x, s);
-}
+array nan_to_zero(const array& x, mx::Stream s) { return mx::where(mx::isnan(x, s), scalar(0, x.dtype()), x, s); }
 
 // Whether query i of `queries` sees key j of `keys`: j <= i + offset, (queries, keys). `offset` is int32, any shape of
 // one element.

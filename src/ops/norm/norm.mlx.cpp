@@ -26,8 +26,7 @@ array lower_layer_norm(const LowerContext& context, const ops::EpsAttrs& attrs) 
   if (context.dtype() == mx::float64) return normalise_double(context, attrs.eps, true);
   std::optional<array> bias;
   if (context.size() > 2) bias = context[2];
-  const array out =
-      mx::fast::layer_norm(context[0], context[1], bias, static_cast<float>(attrs.eps), context.stream);
+  const array out = mx::fast::layer_norm(context[0], context[1], bias, static_cast<float>(attrs.eps), context.stream);
   return mx::astype(out, context.dtype(), context.stream);
 }
 
