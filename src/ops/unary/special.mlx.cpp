@@ -89,9 +89,10 @@ Term exp_of(const Term& x) {
 Term sigmoid_of(const Term& x) {
   if (on_gpu(x)) return x.apply(&mx::sigmoid);
   // For few elements, as when a model decodes token by token, the number of operations counts, not their speed. MLX's
-  // own is exact enough for half types only.
+  // own is exact enough for bfloat16 only: in float16 its exponential overflows.
   if (x.value().size() <= kFewElements) {
-    return is_half(x.dtype()) ? x.apply(&mx::sigmoid) : 1.0 / ((-x).apply(&mx::expm1) + 2.0);
+    if (x.dtype() == mx::bfloat16) return x.apply(&mx::sigmoid);
+    return in_wide(x, [](const Term& w) { return 1.0 / ((-w).apply(&mx::expm1) + 2.0); });
   }
   return in_wide(x, [](const Term& w) { return 1.0 / (exp_sum(-w) + 1.0); });
 }
