@@ -1,25 +1,34 @@
-// What type do a half-precision tensor and an integer tensor give?
+// A small program, built by hand, compiled once and run twice: y = tanh(x * w + 1), and the sum of y.
+#include <mlx/mlx.h>
+
 #include <iostream>
-#include <reprise/dtype.hpp>
-#include <reprise/status.hpp>
-#include <string_view>
+#include <reprise/builder.hpp>
+#include <reprise/executable.hpp>
 
 namespace {
 
-reprise::Result<reprise::DType> parse(std::string_view text) {
-  if (auto dtype = reprise::dtype_from_name(text)) return *dtype;
-  return reprise::Error(reprise::ErrorCode::invalid_argument, "no element type is called " + std::string(text));
+int fail(const reprise::Error& error) {
+  std::cerr << error.message() << '\n';
+  return 1;
 }
 
 }  // namespace
 
-int main(int count, char** words) {
-  const auto a = parse(count > 1 ? words[1] : "float16");
-  const auto b = parse(count > 2 ? words[2] : "int32");
-  for (const auto* dtype : {&a, &b}) {
-    if (dtype->ok()) continue;
-    std::cerr << dtype->error().message() << '\n';
-    return 1;
+int main() {
+  reprise::Builder b;
+  const auto x = b.input();
+  const auto w = b.capture(mlx::core::array({0.5f, -1.0f, 2.0f}), "w");
+  const auto y = b.tanh(x * w + b.constant(1.0f));
+  const auto program = b.build({y, b.op("sum", {y}, {{"axes", {0}}})});
+  if (!program) return fail(program.error());
+
+  const auto executable = reprise::compile(*program);
+  if (!executable) return fail(executable.error());
+  for (const float first : {0.0f, 2.0f}) {
+    const auto outputs = executable->run({mlx::core::array({first, 1.0f, -0.5f})});
+    if (!outputs) return fail(outputs.error());
+    std::cout << "sum of " << (*outputs)[0] << " is " << (*outputs)[1].item<float>() << '\n';
   }
-  std::cout << name(*a) << " with " << name(*b) << " gives " << name(reprise::promote(*a, *b)) << '\n';
+  const auto stats = executable->stats();
+  std::cout << stats.runs << " runs, " << stats.specialisations << " specialisation\n";
 }

@@ -1,9 +1,11 @@
 #include "movement/movement.hpp"
 
 #include <fmt/format.h>
+#include <mlx/primitives.h>
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "ops/dot/dot.mlx.hpp"
 #include "ops/fill/fill.mlx.hpp"
@@ -52,6 +54,13 @@ array forced(array x) {
 }
 
 array cast(const array& x, DType d) { return forced(mx::astype(x, to_mlx(d), cpu())); }
+
+// Every operation that leads to x runs on `stream`, not on some thread's default.
+void expect_stream(const array& x, mx::Stream stream, std::set<std::uintptr_t>& seen, std::string_view name) {
+  if (!x.has_primitive() || !seen.insert(x.id()).second) return;
+  EXPECT_EQ(x.primitive().stream().index, stream.index) << x.primitive().name() << " of " << name;
+  for (const array& input : x.inputs()) expect_stream(input, stream, seen, name);
+}
 
 std::string text(const Num& n, DType d) {
   if (is_floating(d)) return fmt::format("{}", n.re);
@@ -232,14 +241,16 @@ array apply_erased(std::string_view name, const void* attrs_type, const void* at
   EXPECT_EQ(lowering->attrs_type, attrs_type) << name;
 
   const ops::OpDef& op = *ops::find_def(name);
-  const auto run = [&](const std::vector<array>& given) {
-    array out = lowering->lower({op, given, results, cpu()}, attrs).at(0);
+  const auto run = [&](const std::vector<array>& given, mx::Stream stream) {
+    array out = lowering->lower({op, given, results, stream}, attrs).at(0);
     EXPECT_EQ(type_of(out), results[0]) << name << ": " << to_string(type_of(out)) << ", inferred "
                                         << to_string(results[0]);
     return out;
   };
-  run(placeholders);
-  return forced(run(operands));
+  static const mx::Stream other = mx::new_stream(mx::Device::cpu);
+  std::set<std::uintptr_t> seen;
+  expect_stream(run(placeholders, other), other, seen, name);
+  return forced(run(operands, cpu()));
 }
 
 testing::AssertionResult equals(const array& x, const Shape& shape, const std::vector<double>& values,

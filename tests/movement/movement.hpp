@@ -73,8 +73,8 @@ std::size_t position(const Shape& index, const Shape& shape);
 Result<ops::Types> infer_types(std::string_view name, const void* attrs_type, const void* attrs,
                                const std::vector<TensorType>& operands);
 
-/// Runs the op's lowering on the CPU and forces the result. Checks that the lowering reads no placeholder and that it
-/// returns the inferred types.
+/// Runs the op's lowering on the CPU and forces the result. Checks that the lowering reads no placeholder, that it
+/// keeps to its stream and that it returns the inferred types.
 array apply_erased(std::string_view name, const void* attrs_type, const void* attrs, std::vector<array> operands);
 
 template <typename Attrs>

@@ -10,6 +10,7 @@ using ops::QuantMode;
 constexpr double kFp4[] = {0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6};
 
 double fp8(unsigned code) {
+  if ((code & 127) == 127) return kNaN;
   const int exponent = static_cast<int>((code >> 3) & 15);
   const double mantissa = (code & 7) / 8.0;
   const double v = exponent == 0 ? mantissa * std::exp2(-6) : (1 + mantissa) * std::exp2(exponent - 7);
@@ -50,7 +51,11 @@ Packed packed(QuantMode mode, std::int64_t bits, std::int64_t group, bool transp
     return (state >> 12) % below;
   };
   std::vector<unsigned> codes;
-  for (std::size_t k = 0; k < n; ++k) codes.push_back(random(1u << bits));
+  for (std::size_t k = 0; k < n; ++k) {
+    codes.push_back(random(1u << bits));
+    // NaN would hide everything else.
+    if (mode == QuantMode::mxfp8 && std::isnan(fp8(codes[k]))) codes[k] = 1;
+  }
   std::vector<double> scales, biases;
   for (std::size_t g = 0; g < groups; ++g) {
     switch (mode) {
@@ -191,6 +196,29 @@ TEST(QuantizedMatmul, UnpackedWeightsAreExact) {
     const Packed p = packed(m.mode, m.bits, m.group, true, {3, 128}, float64);
     for (const mx::Dtype d : {mx::float64, mx::float32}) {
       EXPECT_TRUE(equals(mlx_backend::unpack_weights(p.operands, p.attrs, d, s), {3, 128}, p.weights, 1e-7));
+    }
+  }
+}
+
+// The codes at the ends of the 8-bit formats, on MLX's path and on ours.
+TEST(QuantizedMatmul, SpecialCodes) {
+  for (const DType d : kEveryFloat) {
+    const array x = make({1, 32}, std::vector<double>(32, 1), d);
+    for (const unsigned code : {0x00u, 0x01u, 0x07u, 0x08u, 0x7eu, 0x7fu, 0x80u, 0x81u, 0xfeu, 0xffu}) {
+      const array w = make_unsigned({1, 8}, {code, 0, 0, 0, 0, 0, 0, 0}, uint32);
+      const QuantizedMatmulAttrs mxfp8{32, 8, true, QuantMode::mxfp8, false};
+      EXPECT_TRUE(equals(apply("quantized_matmul", mxfp8, {x, w, make({1, 1}, {127}, uint8)}), {1, 1}, {fp8(code)}))
+          << code << name(d);
+      const array one = make_unsigned({1, 4}, {2, 0, 0, 0}, uint32);
+      const QuantizedMatmulAttrs nvfp4{16, 4, true, QuantMode::nvfp4, false};
+      const array scales = make({1, 2}, {static_cast<double>(code), 0}, uint8);
+      EXPECT_TRUE(equals(apply("quantized_matmul", nvfp4, {x, one, scales}), {1, 1}, {fp8(code)})) << code << name(d);
+    }
+    const array one = make_unsigned({1, 4}, {2, 0, 0, 0}, uint32);
+    const QuantizedMatmulAttrs mxfp4{32, 4, true, QuantMode::mxfp4, false};
+    for (const int code : {112, 126, 127, 128, 142}) {
+      EXPECT_TRUE(equals(apply("quantized_matmul", mxfp4, {x, one, make({1, 1}, {static_cast<double>(code)}, uint8)}),
+                         {1, 1}, {std::exp2(code - 127)}));
     }
   }
 }

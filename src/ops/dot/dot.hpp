@@ -63,7 +63,9 @@ inline constexpr std::array kDotOps{
                   "codes share a scale (and bias). affine: weight = scale * code + bias. transpose: w is (N, K), the "
                   "result x times its transpose; else w is (K, N). x is (..., K) and floating; the result is (..., N) "
                   "of the promotion of x and scales for affine, of the dtype of x for the others, whose scales are "
-                  "uint8 and which take no biases.",
+                  "uint8 and which take no biases. mxfp4 and nvfp4 codes are E2M1 floats, mxfp8 codes E4M3 floats "
+                  "(all ones is NaN); a scale s of mxfp4 and mxfp8 means 2^(s - 127), infinity for 255, one of nvfp4 "
+                  "is an E4M3 float. 16-bit products add up in float32.",
           .operands = kQuantizedMatmulOperands,
           .attrs = &kQuantizedMatmulSchema,
           .dtypes = kReals,

@@ -44,12 +44,13 @@ double fp4_value(unsigned code) {
   return (code & 8) != 0 ? -kMagnitudes[code & 7] : kMagnitudes[code & 7];
 }
 
-// Values of the 256 codes of an 8-bit float (E4M3). As in MLX the code that others reserve for NaN counts on: 480.
+// Values of the 256 codes of an 8-bit float (E4M3): all ones is NaN, there is no infinity.
 double fp8_value(unsigned code) {
-  const unsigned exponent = (code >> 3) & 15;
+  const unsigned magnitude_bits = code & 127;
   const unsigned mantissa = code & 7;
-  const double magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, static_cast<int>(exponent) - 10);
+  const auto exponent = static_cast<int>(magnitude_bits >> 3);
+  double magnitude = exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8 + mantissa, exponent - 10);
+  if (magnitude_bits == 127) magnitude = std::numeric_limits<double>::quiet_NaN();
   return (code & 128) != 0 ? -magnitude : magnitude;
 }
 

@@ -37,6 +37,10 @@ Result<Types> infer_arg_extremum(const InferContext& context, const ArgReduceAtt
 
 namespace reduce {
 
+inline constexpr std::string_view kExtremumRule =
+    "dtype kept; NaN wins. complex64 is ordered by real, then by imaginary part; a NaN in either gives NaN in both. An "
+    "empty axis is an error. No axes: the identity.";
+
 inline constexpr Tolerance kSum{64, 1e-30, "rounding grows with the number of terms and differs with their order"};
 
 consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, InferFn infer,
@@ -57,8 +61,9 @@ consteval OpDef arg_row(std::string_view name, std::string_view summary) {
           .family = "arg_reduce",
           .summary = summary,
           .rule =
-              "uint32. The first extremum wins ties; the first NaN wins over everything. axis -1 searches the "
-              "flattened array and gives a scalar (all axes of size 1 with keep_axis). An empty axis is an error.",
+              "uint32. The first extremum wins ties; the first NaN wins over everything. complex64 is ordered by real, "
+              "then by imaginary part. axis -1 searches the flattened array and gives a scalar (all axes of size 1 "
+              "with keep_axis). An empty axis is an error.",
           .operands = kX,
           .attrs = &kArgReduceSchema,
           .infer = infer_as<ArgReduceAttrs, infer_arg_extremum>,
@@ -80,11 +85,9 @@ inline constexpr std::array kReduceOps{
                 "bool; NaN counts as non-zero, -0.0 as zero. Empty: true.", infer_as<ReduceAttrs, infer_all_any>),
     reduce::row("any", "True where some element along `axes` is non-zero.",
                 "bool; NaN counts as non-zero, -0.0 as zero. Empty: false.", infer_as<ReduceAttrs, infer_all_any>),
-    reduce::row("reduce_max", "Greatest element along `axes`.",
-                "dtype kept; NaN wins. An empty axis is an error. No axes: the identity.",
+    reduce::row("reduce_max", "Greatest element along `axes`.", reduce::kExtremumRule,
                 infer_as<ReduceAttrs, infer_extremum>),
-    reduce::row("reduce_min", "Least element along `axes`.",
-                "dtype kept; NaN wins. An empty axis is an error. No axes: the identity.",
+    reduce::row("reduce_min", "Least element along `axes`.", reduce::kExtremumRule,
                 infer_as<ReduceAttrs, infer_extremum>),
     reduce::arg_row("argmax", "Position of the greatest element along an axis."),
     reduce::arg_row("argmin", "Position of the least element along an axis."),

@@ -24,6 +24,9 @@ constexpr ExpFormat kExpFormat32{mx::int32, 23, 127,   0x1.8p23, 0x4b400000, 0.6
 constexpr ExpFormat kExpFormat64{
     mx::int64, 52, 1023, 0x1.8p52, 0x4338000000000000, 0.69314718036912382, 1.9082149292705877e-10, -800, 720, kExp64};
 
+// Where the time that an operation takes on the CPU outgrows what it costs to start it.
+constexpr std::size_t kFewElements = 4096;
+
 bool is_double(const Term& x) { return x.dtype() == mx::float64; }
 bool on_gpu(const Term& x) { return x.stream().device == mx::Device::gpu; }
 
@@ -84,21 +87,33 @@ Term exp_of(const Term& x) {
 }
 
 Term sigmoid_of(const Term& x) {
+  if (on_gpu(x)) return x.apply(&mx::sigmoid);
+  // For few elements, as when a model decodes token by token, the number of operations counts, not their speed. MLX's
+  // own is exact enough for bfloat16 only: in float16 its exponential overflows.
+  if (x.value().size() <= kFewElements) {
+    if (x.dtype() == mx::bfloat16) return x.apply(&mx::sigmoid);
+    return in_wide(x, [](const Term& w) { return 1.0 / ((-w).apply(&mx::expm1) + 2.0); });
+  }
   return in_wide(x, [](const Term& w) { return 1.0 / (exp_sum(-w) + 1.0); });
 }
 
-// MLX's float64 sine and cosine have float32 digits; its tangent is the library's. From t = tan(x / 2) the sine has all
-// its digits everywhere; cosine as (1 - t^2) / (1 + t^2) would lose them near its zeros, sine by tangent does not.
+// MLX's sine and cosine on the CPU have float32 digits for float64, and lose all of them near the zeros; its tangent is
+// the library's, and faster. From t = tan(x / 2) the sine has all its digits everywhere. Cosine as (1 - t^2) / (1 +
+// t^2) would lose them near its zeros, sine by tangent does not.
 Term sin_of(const Term& x) {
-  if (!is_double(x)) return x.apply(&mx::sin);
-  const Term t = (x * 0.5).apply(&mx::tan);
-  return 2.0 * t / (t * t + 1.0);
+  if (on_gpu(x)) return x.apply(&mx::sin);
+  return in_wide(x, [](const Term& w) {
+    const Term t = (w * 0.5).apply(&mx::tan);
+    return 2.0 * t / (t * t + 1.0);
+  });
 }
 
 Term cos_of(const Term& x) {
-  if (!is_double(x)) return x.apply(&mx::cos);
-  // At 0 the quotient is 0 / 0.
-  return select(x == 0.0, x.constant(1.0), sin_of(x) / x.apply(&mx::tan));
+  if (on_gpu(x)) return x.apply(&mx::cos);
+  return in_wide(x, [](const Term& w) {
+    // At 0 the quotient is 0 / 0, and half of the least number rounds.
+    return select(magnitude(w) < 1e-9, w.constant(1.0), sin_of(w) / w.apply(&mx::tan));
+  });
 }
 
 Term erf_of(const Term& x) {

@@ -102,8 +102,6 @@ array lower_logical_not(const LowerContext& context) {
   return mx::equal(context[0], scalar(0, context[0].dtype()), context.stream);
 }
 
-array lower_log1p(const LowerContext& context) { return lower_function<&mx::log1p>(context); }
-
 array lower_sigmoid(const LowerContext& context) { return lower_real_or<sigmoid_of>(context); }
 array lower_exp(const LowerContext& context) { return lower_real_or<exp_of, &mx::exp>(context); }
 array lower_sin(const LowerContext& context) { return lower_real_or<sin_of, &mx::sin>(context); }

@@ -22,7 +22,6 @@ array lower_bitwise_not(const LowerContext& context);
 array lower_logical_not(const LowerContext& context);
 array lower_sigmoid(const LowerContext& context);
 array lower_exp(const LowerContext& context);
-array lower_log1p(const LowerContext& context);
 array lower_sin(const LowerContext& context);
 array lower_cos(const LowerContext& context);
 array lower_erf(const LowerContext& context);
@@ -56,7 +55,7 @@ inline constexpr std::array kUnaryLowerings{
     lowering<lower_exp>("exp"),
     lowering<lower_function<&mx::expm1>>("expm1"),
     lowering<lower_function<&mx::log>>("log"),
-    lowering<lower_log1p>("log1p"),
+    lowering<lower_function<&mx::log1p>>("log1p"),
     lowering<lower_sin>("sin"),
     lowering<lower_cos>("cos"),
     lowering<lower_function<&mx::tan>>("tan"),
