@@ -1,5 +1,6 @@
 // Compiling, running and specialising.
 #include <atomic>
+#include <optional>
 
 #include "runtime/support.hpp"
 
@@ -135,6 +136,19 @@ TEST(Executable, LazyInputsAreForcedOnTheCallersThread) {
     EXPECT_FALSE(lazy.is_available());
     EXPECT_EQ(values(run(exe, {lazy})[0]), (List{4, 9}));
   });
+}
+
+// Only the thread that recorded it can force a lazy array: an error says so, and nothing hangs or dies.
+TEST(Executable, ALazyInputOfAnotherThreadIsAnError) {
+  const Executable exe = compiled(kAddOne);
+  std::optional<array> lazy;
+  on_thread([&] {
+    const mx::Stream mine = mx::new_stream(mx::Device::cpu);
+    lazy = mx::multiply(floats({1, 2}), floats({3, 4}), mine);
+  });
+  const std::string message = run_error(exe, {*lazy});
+  EXPECT_EQ(message.substr(0, 36), "run: input 0 cannot be evaluated: Th") << message;
+  EXPECT_EQ(values(run(exe, {floats({1, 2})})[0]), (List{2, 3}));
 }
 
 // B127: an output can be read at once, a capture that was never evaluated is.
