@@ -53,7 +53,8 @@ array lower_sdpa(const LowerContext& context, const ops::ScaleAttrs& attrs, Mask
   std::optional<array> mask;
   std::optional<array> visible;  // rows that see a key, where some may not
   if (masking == Masking::array) {
-    const array& given = context[3];
+    // A mask of one value gets the axis that keys are counted along.
+    const array given = context[3].ndim() == 0 ? mx::reshape(context[3], {1}, s) : context[3];
     if (given.dtype() == mx::bool_) {
       mask = additive(given, dtype, s);
       visible = mx::any(given, -1, true, s);
@@ -61,7 +62,6 @@ array lower_sdpa(const LowerContext& context, const ops::ScaleAttrs& attrs, Mask
       mask = mx::astype(given, dtype, s);
       visible = mx::any(mx::not_equal(*mask, scalar(-kInfinity, dtype), s), -1, true, s);
     }
-    if (given.ndim() == 0) mask = mx::reshape(*mask, {1}, s);
   } else if (masking == Masking::causal) {
     const array seen = causal(queries, keys, scalar(keys - queries, mx::int32), s);
     mask = additive(seen, dtype, s);
