@@ -73,12 +73,12 @@ TEST(Norm, MixedDTypes) {
   }
 }
 
-// A mean far from zero must not eat the variance (its own rounding, a few 1e-5 here, shows), nor may squares overflow
-// half precision.
+// A mean far from zero must not eat the variance, nor may squares overflow half precision. The mean is a float32 sum of
+// 64 thousands, good to some 1e-4; a variance from mean(x^2) - mean(x)^2 would be off by tenths.
 TEST(Norm, FarFromZero) {
   for (const Norm& norm : kNorms) {
     const Tensor x = random_tensor({4, 64}, DType::float32, 1, 999, 1001);
-    check(norm, x, random_tensor({64}, DType::float32, 2), random_tensor({64}, DType::float32, 3), 1e-5, 5e-4);
+    check(norm, x, random_tensor({64}, DType::float32, 2), random_tensor({64}, DType::float32, 3), 1e-5, 3e-3);
     const Tensor large = random_tensor({2, 64}, DType::float16, 4, -60000, 60000);
     check(norm, large, random_tensor({64}, DType::float16, 2), random_tensor({64}, DType::float16, 3), 1e-5, 0.004);
   }
