@@ -149,6 +149,15 @@ std::vector<Way> layouts_of(const Case& one) {
   return ways;
 }
 
+// The host of all cases answers a call with its operands.
+RunOptions echoing() {
+  RunOptions options;
+  options.host = [](const HostCall& call) -> Result<Arrays> {
+    return Arrays(call.operands.begin(), call.operands.end());
+  };
+  return options;
+}
+
 class Check {
  public:
   Check(const Case& one, const CompileOptions& target) : one_(one), target_(target) {
@@ -207,14 +216,14 @@ class Check {
     std::string seen = "no error";
     if (const auto compiled = compile(program, target_); !compiled) {
       seen = compiled.error().message();
-    } else if (const auto out = compiled->run(arrays_of(one_.inputs)); !out) {
+    } else if (const auto out = compiled->run(arrays_of(one_.inputs), echoing()); !out) {
       seen = out.error().message();
     }
     EXPECT_NE(seen.find(one_.says), std::string::npos) << seen << "; wanted: " << one_.says;
   }
 
   void compare(const Executable& executable, Arrays inputs, std::string_view how) const {
-    const auto out = executable.run(std::move(inputs));
+    const auto out = executable.run(std::move(inputs), echoing());
     if (!out) {
       ADD_FAILURE() << how << ": " << out.error().message();
       return;

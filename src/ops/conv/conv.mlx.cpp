@@ -23,9 +23,9 @@ double volume(const mx::Shape& shape) {
   return n;
 }
 
-// What MLX's own convolution computes well: undilated float32 on the CPU, as matrix products or, by groups, in loops (its
-// loops for the rest are slow, and none knows float64 or wide positions); on a GPU all but dilated inputs. Padding that
-// dwarfs what is computed from it would be written out.
+// What MLX's own convolution computes well: undilated float32 on the CPU, as matrix products or, by groups, in loops
+// (its loops for the rest are slow, and none knows float64 or wide positions); on a GPU all but dilated inputs. Neither
+// has groups in three dimensions, and both write out padding, which may dwarf what is computed from it.
 bool suits_mlx(const array& input, const ops::ConvAttrs& attrs, bool cpu) {
   if (input.size() == 0) return false;
   double padded = input.shape(0) * static_cast<double>(input.shape(-1));
@@ -39,7 +39,7 @@ bool suits_mlx(const array& input, const ops::ConvAttrs& attrs, bool cpu) {
     padded *= static_cast<double>(size);
   }
   if (padded > 1e6 + 16 * kept) return false;
-  if (!all_one(attrs.input_dilation)) return false;
+  if (!all_one(attrs.input_dilation) || (attrs.groups > 1 && attrs.low.size() == 3)) return false;
   if (!cpu) return input.dtype() != mx::float64;
   return input.dtype() == mx::float32 && all_one(attrs.kernel_dilation);
 }

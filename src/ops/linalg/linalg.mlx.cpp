@@ -52,11 +52,10 @@ array nan_where(const array& spoilt, const array& x, mx::Stream s) {
 
 constexpr const char* kNotFinite = "a has elements that are not finite";
 
-// Of each matrix of `a`, x with a * x = b; `exchange` are the rows that LAPACK exchanged, `lower_first` that the unit
-// lower triangle comes before the upper one. Refuses zeros on the diagonal unless `excused`.
+// Which triangles of `a` a system is solved with, one after the other.
 struct System {
   bool upper = false;
-  bool factored = false;  // `a` holds both factors of a general matrix
+  bool factored = false;  // both: `a` holds the factors of a general matrix, and operand 2 the rows exchanged
 };
 
 template <typename T>
