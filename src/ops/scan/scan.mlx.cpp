@@ -27,6 +27,9 @@ array complex_running_max(const array& x, const ops::ScanAttrs& attrs, mx::Strea
   return mx::take_along_axis(sorted, best, axis, stream);
 }
 
+// MLX keeps the running value in x's dtype: 16-bit floats would round at each step, a bfloat16 count stop at 256.
+array carried(const array& x, mx::Stream stream) { return is_half(x.dtype()) ? mx::astype(x, mx::float32, stream) : x; }
+
 array lower_extremum(const LowerContext& context, const ops::ScanAttrs& attrs, bool greatest) {
   const array& x = context[0];
   // MLX divides by the length of the axis.
@@ -39,11 +42,10 @@ array lower_extremum(const LowerContext& context, const ops::ScanAttrs& attrs, b
   if (is_complex(d) || (is_floating(d) && !on_cpu(context))) {
     return composed_running_extremum(x, attrs, greatest, context.stream);
   }
-  return running_extremum(x, attrs, greatest, context.stream);
+  // MLX's scan of 16-bit floats writes 0 for NaN.
+  const array y = running_extremum(carried(x, context.stream), attrs, greatest, context.stream);
+  return mx::astype(y, x.dtype(), context.stream);
 }
-
-// MLX keeps the running value in x's dtype: 16-bit floats would round at each step, a bfloat16 count stop at 256.
-array carried(const array& x, mx::Stream stream) { return is_half(x.dtype()) ? mx::astype(x, mx::float32, stream) : x; }
 
 }  // namespace
 
