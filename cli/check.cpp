@@ -10,7 +10,7 @@ namespace {
 
 int run(const std::string& path, const std::vector<std::string>& inputs) {
   auto program = read_program(path);
-  if (!program) return fail(program.error());
+  if (!program) return fail_reading(program.error());
   std::vector<Error> faults;
   auto verified = verify(*program, &faults);
   if (!verified) {
@@ -20,7 +20,7 @@ int run(const std::string& path, const std::vector<std::string>& inputs) {
   }
   if (!inputs.empty()) {
     auto types = input_types(inputs);
-    if (!types) return fail(types.error());
+    if (!types) return fail_reading(types.error());
     auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), *types);
     if (!typed) return fail(typed.error().with_context(path));
   }

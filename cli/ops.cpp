@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/format.hpp"
+#include "base/suggest.hpp"
 #include "command.hpp"
 
 namespace reprise::cli {
@@ -75,7 +76,10 @@ int run(const std::string& name, bool json) {
   if (!name.empty()) {
     const OpInfo* op = find_op(name);
     if (!op) {
-      return fail(make_error(ErrorCode::invalid_argument, "unknown op \"{}\"; reprise ops lists them", name));
+      std::vector<std::string_view> known;
+      for (const OpInfo& other : op_table()) known.push_back(other.name);
+      return fail(make_error(ErrorCode::invalid_argument, "unknown op '{}'{} (reprise ops lists them)", name,
+                             suggest(name, known)));
     }
     out = json ? as_json(*op).dump(2) + "\n" : page(*op);
   } else if (json) {

@@ -20,7 +20,7 @@ struct Options {
   std::vector<std::string> inputs;
   std::string output_dir;
   std::string output;
-  std::int64_t max_loop_turns = 0;
+  std::uint32_t max_loop_turns = 0;
   Target target;
 };
 
@@ -51,19 +51,37 @@ Status print_outputs(const std::vector<mlx::core::array>& outputs) {
   return flush();
 }
 
-Status run(const Options& options) {
-  if (!options.output.empty() && !options.output.ends_with(".npz")) {
-    return make_error(ErrorCode::invalid_argument, "--output '{}': wanted a .npz file", options.output);
-  }
-  REPRISE_ASSIGN(const ResolvedTarget target, resolve(options.target));
-  REPRISE_ASSIGN(const Program program, read_program(options.program));
-  REPRISE_ASSIGN(const Executable executable, compile(program, {.backend = target.backend, .device = target.device}));
+struct Job {
+  Program program;
+  std::vector<mlx::core::array> inputs;
+};
+
+Result<Job> read(const Options& options) {
+  REPRISE_ASSIGN(Program program, read_program(options.program));
   REPRISE_ASSIGN(std::vector<mlx::core::array> inputs, read_inputs(options.inputs));
-  REPRISE_ASSIGN(const auto outputs, executable.run(std::move(inputs), {.max_loop_turns = options.max_loop_turns}));
+  return Job{std::move(program), std::move(inputs)};
+}
+
+Status run(const Options& options, const ResolvedTarget& target, Job job) {
+  REPRISE_ASSIGN(const Executable executable,
+                 compile(job.program, {.backend = target.backend, .device = target.device}));
+  REPRISE_ASSIGN(const auto outputs, executable.run(std::move(job.inputs), {.max_loop_turns = options.max_loop_turns}));
   if (!options.output.empty()) REPRISE_RETURN_IF_ERROR(write_archive(options.output, outputs));
   if (!options.output_dir.empty()) REPRISE_RETURN_IF_ERROR(write_outputs(options.output_dir, outputs));
   if (options.output.empty() && options.output_dir.empty()) return print_outputs(outputs);
   return {};
+}
+
+int run(const Options& options) {
+  if (!options.output.empty() && !options.output.ends_with(".npz")) {
+    return fail(make_error(ErrorCode::invalid_argument, "--output '{}': wanted a .npz file", options.output));
+  }
+  auto target = resolve(options.target);
+  if (!target) return fail(target.error());
+  auto job = read(options);
+  if (!job) return fail_reading(job.error());
+  const Status status = run(options, *target, *std::move(job));
+  return status.ok() ? kGood : fail(status.error());
 }
 
 }  // namespace
@@ -78,16 +96,10 @@ void add_run(CLI::App& app, Action& action) {
       ->type_name("DIR");
   command->add_option("--output", options->output, "Write all outputs to this .npz instead of printing")
       ->type_name("FILE.npz");
-  command->add_option("--max-loop-turns", options->max_loop_turns, "Give up when a loop turns more often; 0: never")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber);
+  add_number(*command, "--max-loop-turns", options->max_loop_turns, "Give up when a loop turns more often; 0: never")
+      ->type_name("N");
   add_target_options(*command, options->target);
-  command->callback([options, &action] {
-    action = [options]() -> int {
-      const Status status = run(*options);
-      return status.ok() ? kGood : fail(status.error());
-    };
-  });
+  command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 
 }  // namespace reprise::cli

@@ -13,33 +13,52 @@ namespace {
 struct Options {
   std::string file;
   std::vector<std::string> inputs;
+  std::string output;
   std::int64_t capacity = 256;
 };
 
-Result<std::string> text_of(const Options& options) {
-  std::optional<Program> program;
-  std::vector<TensorType> types;
+struct Shown {
+  Program program;
+  std::optional<std::vector<TensorType>> types;  ///< of its inputs, if they are known
+};
+
+Result<Shown> read(const Options& options) {
   if (options.file.ends_with(".gguf")) {
     if (!options.inputs.empty()) {
       return Error(ErrorCode::invalid_argument, "--input goes with program files; a model's inputs are known");
     }
     REPRISE_ASSIGN(const TextModel model, TextModel::load(options.file));
-    REPRISE_ASSIGN(program, model.decode_program(options.capacity));
-    types = model.decode_inputs(options.capacity);
-  } else {
-    REPRISE_ASSIGN(program, read_program(options.file));
-    REPRISE_ASSIGN(types, input_types(options.inputs));
-    if (options.inputs.empty() && (*program)->num_inputs > 0) return print_program(*program);
+    REPRISE_ASSIGN(Program program, model.decode_program(options.capacity));
+    return Shown{std::move(program), model.decode_inputs(options.capacity)};
   }
-  auto verified = verify(*program);
+  REPRISE_ASSIGN(Program program, read_program(options.file));
+  if (options.inputs.empty() && program->num_inputs > 0) return Shown{std::move(program), std::nullopt};
+  REPRISE_ASSIGN(std::vector<TensorType> types, input_types(options.inputs));
+  return Shown{std::move(program), std::move(types)};
+}
+
+Result<std::string> text_of(const Options& options, const Shown& shown) {
+  // The arrays are not part of the text, so that it alone is no program file.
+  const std::string note = shown.program->captures.empty()
+                               ? ""
+                               : "# The arrays of cap0, cap1, ... are not in this text: reprise show --output FILE.rp "
+                                 "writes both.\n";
+  if (!shown.types) return note + print_program(shown.program);
+  auto verified = verify(shown.program);
   if (!verified) return verified.error().with_context(options.file);
-  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), types);
+  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), *shown.types);
   if (!typed) return typed.error().with_context(options.file);
-  return print_program(*typed);
+  return note + print_program(*typed);
 }
 
 int run(const Options& options) {
-  auto text = text_of(options);
+  auto shown = read(options);
+  if (!shown) return fail_reading(shown.error());
+  if (!options.output.empty()) {
+    const Status saved = write_program(options.output, shown->program);
+    return saved.ok() ? kGood : fail(saved.error());
+  }
+  auto text = text_of(options, *shown);
   if (!text) return fail(text.error());
   Status written = print(*text);
   if (written.ok()) written = flush();
@@ -57,9 +76,11 @@ void add_show(CLI::App& app, Action& action) {
   command
       ->add_option("--input", options->inputs, "Print types too: a type such as 'f32[2, 3]', or a file, for each input")
       ->type_name("TYPE|FILE...");
-  command->add_option("--capacity", options->capacity, "Rows of a model's caches")
-      ->type_name("N")
-      ->capture_default_str();
+  command
+      ->add_option("--output", options->output,
+                   "Write a program file instead, and its arrays to a safetensors file beside it")
+      ->type_name("FILE.rp");
+  add_number(*command, "--capacity", options->capacity, "Rows of a model's caches")->type_name("N")->default_str("256");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

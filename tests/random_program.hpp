@@ -7,10 +7,12 @@
 #include <mlx/mlx.h>
 
 #include <bit>
+#include <functional>
 #include <random>
 #include <string>
 
 #include "ops/registry.hpp"
+#include "reprise/builder.hpp"
 #include "reprise/program.hpp"
 
 namespace reprise {
@@ -135,5 +137,42 @@ class RandomProgram {
 
   std::mt19937_64 engine_;
 };
+
+/// A program that keeps the contract: float32 inputs of one shape, element-wise ops, sums and nested loops.
+inline Result<Program> random_valid_program(std::uint64_t seed) {
+  RandomProgram random(seed);
+  Builder b;
+  using Values = std::vector<Value>;
+  static constexpr std::string_view kUnary[] = {"tanh", "exp", "abs", "negate", "sqrt", "round"};
+  static constexpr std::string_view kBinary[] = {"add", "subtract", "multiply", "divide", "min", "max", "pow"};
+  const auto pick = [&](const auto& from) {
+    return from[static_cast<std::size_t>(random.below(static_cast<int>(std::size(from))))];
+  };
+  const std::function<void(Values&, int)> extend = [&](Values& values, int depth) {
+    for (int i = 1 + random.below(6); i > 0; --i) {
+      switch (random.below(depth < 3 ? 5 : 4)) {
+        case 0: values.push_back(b.op(pick(kUnary), {pick(values)})); break;
+        case 1: values.push_back(b.op(pick(kBinary), {pick(values), b.constant(random.below(9) / 4.0)})); break;
+        case 2: values.push_back(b.sum(pick(values), {}, true)); break;
+        case 3: values.push_back(b.op(pick(kBinary), {pick(values), pick(values)})); break;
+        default: {
+          const Values initial = {pick(values), pick(values)};
+          const Values out = b.while_loop(
+              initial, [&](Builder& sub, std::span<const Value>) { return sub.constant(false); },
+              [&](Builder&, std::span<const Value> carry) {
+                Values inner(carry.begin(), carry.end());
+                extend(inner, depth + 1);
+                return Values{inner[inner.size() - 1], inner[inner.size() - 2]};
+              });
+          values.insert(values.end(), out.begin(), out.end());
+        }
+      }
+    }
+  };
+  Values values = {b.input()};
+  for (int i = random.below(3); i > 0; --i) values.push_back(b.input());
+  extend(values, 0);
+  return b.build({values.back(), pick(values)}, random.chance(3) ? Values{pick(values)} : Values{});
+}
 
 }  // namespace reprise

@@ -112,7 +112,7 @@ class TextModel::Impl {
     if (options.max_tokens == 0) return report;
 
     // The last token generated is not fed back, so it needs no row.
-    const std::int64_t most = std::min(context, report.prompt_tokens + options.max_tokens - 1);
+    const std::int64_t most = report.prompt_tokens + std::min(options.max_tokens - 1, context - report.prompt_tokens);
     REPRISE_ASSIGN(const auto compiled, executables(capacity_for(most)));
     Session session(*compiled, config_, capacity_for(most));
     const RunOptions run_options{.cancel = options.cancel};
@@ -147,7 +147,8 @@ class TextModel::Impl {
       REPRISE_ASSIGN(logits, session.feed({&next, 1}, run_options));
     }
     const std::string rest = stream.finish();
-    if (!rest.empty()) static_cast<void>(on_text(rest));
+    if (stream.reason() == StopReason::stop_string) report.finish = FinishReason::stop_text;
+    if (!rest.empty() && !on_text(rest)) report.finish = FinishReason::caller;
     return report;
   }
 
@@ -187,7 +188,11 @@ Result<TextModel> TextModel::load(const std::string& path, const LoadOptions& op
                       spec.tokens.size(), config.vocabulary);
   }
   auto tokenizer = Tokenizer::make(std::move(spec));
-  if (!tokenizer) return tokenizer.error().with_context(path);
+  if (!tokenizer) {
+    // What the tokenizer calls a bad argument came from the file.
+    const Error error = tokenizer.error().with_context(path);
+    return error.code() == ErrorCode::invalid_argument ? Error(ErrorCode::bad_file, error.message()) : error;
+  }
   REPRISE_ASSIGN(LlamaWeights weights, load_llama_weights(file, config, options.progress));
   return TextModel(std::make_shared<const Impl>(path, config, std::move(weights), *std::move(tokenizer), options));
 }

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 
 namespace reprise::ops {
 namespace {
@@ -23,7 +24,7 @@ const T& at(const Field& field, const void* object) {
 
 std::string describe(const Attr& attr) {
   if (const auto* i = std::get_if<std::int64_t>(&attr)) return fmt::format("the integer {}", *i);
-  if (const auto* n = std::get_if<Name>(&attr)) return fmt::format("the name '{}'", n->text);
+  if (const auto* n = std::get_if<Name>(&attr)) return fmt::format("the name '{}'", printable(n->text));
   return "a byte string";
 }
 
@@ -83,7 +84,7 @@ class Reader {
 Result<DType> read_dtype(Reader& reader, const Field& field) {
   REPRISE_ASSIGN(const std::string_view text, reader.name(field, "a dtype name"));
   if (const auto d = dtype_from_name(text)) return *d;
-  return make_error(ErrorCode::verify, "attribute '{}': Unknown dtype: {}", field.name, text);
+  return make_error(ErrorCode::verify, "attribute '{}': Unknown dtype: {}", field.name, printable(text));
 }
 
 Status read_types(Reader& reader, const Field& field, std::vector<TensorType>& out) {
@@ -147,7 +148,7 @@ Status read_scalar(Reader& reader, const Field& field, void* object) {
       if (!found) {
         return make_error(ErrorCode::verify,
                           "attribute '{}' is '{}'; wanted a quantization mode: affine, mxfp4, mxfp8 or nvfp4",
-                          field.name, text);
+                          field.name, printable(text));
       }
       at<QuantMode>(field, object) = *found;
       return {};
@@ -205,7 +206,8 @@ Status set_named(const Field& field, const Value& value, void* object) {
       } else if (const auto* n = std::get_if<Name>(&value)) {
         auto found = dtype_from_name(n->text);
         if (!found) found = dtype_from_short_name(n->text);
-        if (!found) return make_error(ErrorCode::verify, "attribute '{}': Unknown dtype: {}", field.name, n->text);
+        if (!found)
+          return make_error(ErrorCode::verify, "attribute '{}': Unknown dtype: {}", field.name, printable(n->text));
         at<DType>(field, object) = *found;
       } else {
         return wrong();
@@ -363,7 +365,8 @@ Result<std::vector<Attr>> attrs_from_named(const Schema& schema, std::span<const
       for (const Field& f : schema.fields) {
         if (f.kind != FieldKind::count) known += fmt::format("{}{}", known.empty() ? "" : ", ", f.name);
       }
-      return make_error(ErrorCode::verify, "no attribute '{}'; it has {}", key, known.empty() ? "none" : known);
+      return make_error(ErrorCode::verify, "no attribute '{}'; it has {}", printable(key),
+                        known.empty() ? "none" : known);
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (named[j].first == key) return make_error(ErrorCode::verify, "attribute '{}' is given twice", key);

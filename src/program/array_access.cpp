@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 #include "program/mlx_convert.hpp"
 #include "reprise/program.hpp"
 
@@ -35,7 +36,7 @@ Result<Capture> make_capture(mlx::core::array value, std::string name) {
     if (!value.is_available()) value.eval();
     return Capture{std::move(name), std::make_shared<const mlx::core::array>(std::move(value))};
   } catch (const std::exception& e) {
-    return make_error(ErrorCode::runtime, "capture '{}': {}", name, e.what());
+    return make_error(ErrorCode::runtime, "capture '{}': {}", printable(name), e.what());
   }
 }
 

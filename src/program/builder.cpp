@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "ops/registry.hpp"
 #include "program/result_count.hpp"
@@ -54,7 +55,8 @@ struct BuilderState {
 
   void fail(const Error& e, std::string_view what) {
     if (!error) {
-      error = e.with_context(fmt::format("{}instruction {} ({})", list().path, list().instructions.size(), what));
+      error = e.with_context(
+          fmt::format("{}instruction {} ({})", list().path, list().instructions.size(), printable(what)));
     }
   }
   void fail_at(std::string_view where, std::string_view text) {
@@ -69,7 +71,7 @@ namespace {
 Result<std::vector<Attr>> encode(const ops::OpDef& op, const Builder::Attrs& attrs) {
   if (!op.attrs) {
     if (attrs.empty()) return std::vector<Attr>{};
-    return make_error(ErrorCode::invalid_argument, "attribute '{}' given; wanted none", attrs[0].name);
+    return make_error(ErrorCode::invalid_argument, "attribute '{}' given; wanted none", printable(attrs[0].name));
   }
   std::vector<std::pair<std::string, ops::Value>> named;
   named.reserve(attrs.size());
@@ -131,7 +133,7 @@ Value Builder::op(std::string_view name, const Values& operands, const Attrs& at
   const std::size_t index = state_->list().instructions.size();
   Values results = ops(name, operands, attrs);
   if (results.size() == 1) return results[0];
-  state_->fail_at(fmt::format("instruction {} ({})", index, name),
+  state_->fail_at(fmt::format("instruction {} ({})", index, printable(name)),
                   fmt::format("has {} results; op() is for one, ops() gives them all", results.size()));
   return results.empty() ? Value(state_, state_->list().id, result(0)) : results[0];
 }
@@ -147,7 +149,7 @@ Builder::Values Builder::ops(std::string_view name, const Values& operands, cons
   }
   const ops::OpDef* def = ops::find_def(name);
   if (!def) {
-    state.fail(make_error(ErrorCode::invalid_argument, "unknown op \"{}\"{}", name, nearest(name)), name);
+    state.fail(make_error(ErrorCode::invalid_argument, "unknown op \"{}\"{}", printable(name), nearest(name)), name);
   } else if (has(def->traits, ops::Trait::control)) {
     state.fail(make_error(ErrorCode::invalid_argument, "has sub-programs; wanted {}_loop()", name), name);
   } else if (auto encoded = encode(*def, attrs)) {

@@ -1,6 +1,7 @@
 #include "program/verify.hpp"
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 #include "ops/registry.hpp"
 #include "program/array_access.hpp"
 
@@ -9,6 +10,8 @@ namespace {
 
 /// How many faults one message spells out; the rest are counted.
 constexpr std::size_t kFaultsInMessage = 20;
+/// How many faults are kept: each is longer than what causes it, and a hostile program may hold millions.
+constexpr std::size_t kMaxFaults = 1000;
 
 class Verifier {
  public:
@@ -34,6 +37,7 @@ class Verifier {
 
   template <typename... Args>
   void fault(fmt::format_string<Args...> text, Args&&... args) {
+    if (faults_.size() >= kMaxFaults) return;
     faults_.push_back(Error(ErrorCode::verify, "verify: " + fmt::format(text, std::forward<Args>(args)...)));
   }
 
@@ -67,7 +71,7 @@ class Verifier {
     // Once an instruction's result count is unknown, later `result` references cannot be judged.
     bool counts_known = true;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const std::string where = fmt::format("{}instruction {} ({})", scope.path, i, instructions[i].op);
+      const std::string where = fmt::format("{}instruction {} ({})", scope.path, i, printable(instructions[i].op));
       VerifiedInstruction out;
       out.operands = instructions[i].operands;
       for (std::size_t k = 0; k < out.operands.size(); ++k) {
@@ -90,7 +94,7 @@ class Verifier {
   bool resolve(const Instruction& instruction, const std::string& where, const Scope& scope, VerifiedInstruction& out) {
     out.op = ops::find_def(instruction.op);
     if (!out.op) {
-      fault("{}: unknown op \"{}\"", where, instruction.op);
+      fault("{}: unknown op \"{}\"", where, printable(instruction.op));
       return false;
     }
     const std::size_t operands = instruction.operands.size();
@@ -199,7 +203,7 @@ class Verifier {
 
 Error join(const std::vector<Error>& faults) {
   if (faults.size() == 1) return faults.front();
-  std::string text = fmt::format("{} faults", faults.size());
+  std::string text = fmt::format("{}{} faults", faults.size(), faults.size() == kMaxFaults ? " or more" : "");
   for (std::size_t i = 0; i < std::min(faults.size(), kFaultsInMessage); ++i) {
     text += fmt::format("; {}", faults[i].message());
   }

@@ -84,6 +84,23 @@ TEST(Builder, Loops) {
             "    %3 = add carry0, const2\n    return %3, %1\n  }\n}\n%3 = add %2, in1\nreturn %3\n");
 }
 
+TEST(Builder, ReductionsShapesAndContractions) {
+  Builder b;
+  const Value x = b.input();
+  const Value s = b.op("sum", {x}, {{"axes", {0}}, {"keep_axes", false}});
+  const Value m = b.max(x, {0, 1}, true);
+  const Value d = b.matmul(x, b.transpose(x, {1, 0}));
+  const Value p = b.slice(d, {2, 2}, {0, 1}, {2, 1});
+  const Value i = b.iota(DType::int32, -1, {2});
+  EXPECT_EQ(
+      text_of(b.build({s, m, b.take(p, i, 0)})),
+      "reprise 1\ninputs 1\n%0 = sum in0 {keep_axes = false, axes = [0]}\n"
+      "%1 = reduce_max in0 {keep_axes = true, axes = [0, 1]}\n%2 = transpose in0 {axes = [1, 0]}\n"
+      "%3 = dot in0, %2 {contract_a = [1], contract_b = [0], batch_a = [], batch_b = []}\n"
+      "%4 = slice %3 {dynamic_mask = 0, input_shape = [2, 2], lengths = [2, 1], strides = [1, 1], starts = [0, 1]}\n"
+      "%5 = iota {dtype = int32, axis = -1, shape = [2]}\n%6 = take %4, %5 {axis = 0}\nreturn %0, %1, %6\n");
+}
+
 // Every row can be written by name, whatever its attributes; the thin functions are only spellings of it.
 TEST(Builder, EveryElementwiseRow) {
   for (const ops::OpDef* op : ops::all_defs()) {

@@ -172,6 +172,34 @@ TEST(VerifyNesting, IsBounded) {
   EXPECT_NE(refused.error().message().find("loops nest deeper than 64"), std::string::npos);
 }
 
+// A fault is longer than what causes it, so a hostile program must not get one for each of a million mistakes.
+TEST(VerifyReport, IsBounded) {
+  ProgramData data;
+  data.outputs.assign(1'000'000, input(0));
+  std::vector<Error> faults;
+  const auto refused = verify(Program(data), &faults);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(faults.size(), 1000u);
+  EXPECT_TRUE(refused.error().message().starts_with("1000 or more faults; "));
+}
+
+TEST(VerifyReport, StaysOneShortLineWhateverTheNames) {
+  ProgramData data;
+  Instruction instruction;
+  instruction.op = "a\nb" + std::string(1'000'000, 'x');
+  instruction.operands.assign(100, carry(0));
+  data.instructions = {instruction, {"astype", {constant(0)}, {Name{"\n" + std::string(1'000'000, 'y')}}, {}}};
+  const auto refused = verify(Program(data));
+  ASSERT_FALSE(refused);
+  EXPECT_LT(refused.error().message().size(), 5000u);
+  EXPECT_EQ(refused.error().message().find('\n'), std::string::npos);
+  std::vector<Error> faults;
+  EXPECT_FALSE(verify(Program(data), &faults));
+  EXPECT_TRUE(
+      faults.back().message().starts_with("verify: instruction 1 (astype): attribute 'dtype': Unknown dtype: \\x0ayyy"))
+      << faults.back().message();
+}
+
 TEST(VerifyReport, CountsWhatItDoesNotSpellOut) {
   ProgramData data;
   data.outputs.assign(100, input(0));

@@ -125,6 +125,35 @@ INSTANTIATE_TEST_SUITE_P(
                      "line 5, column 18: seen '4294967296', wanted an integer of 32 bits")));
 
 INSTANTIATE_TEST_SUITE_P(
+    Attributes, ParseError,
+    testing::Values(
+        after_inputs(
+            "%0 = sum in0 {axs = [1]}",
+            "line 4, column 15: seen 'axs', wanted an attribute of sum: keep_axes, axes; did you mean 'axes'?"),
+        after_inputs("%0 = sum in0 {axes = 1}",
+                     "line 4, column 22: seen '1', wanted a list of integers for attribute 'axes'"),
+        after_inputs("%0 = sum in0 {axes = [1 2]}", "line 4, column 25: seen '2', wanted ',' or ']'"),
+        after_inputs("%0 = sum in0 {axes = [1,]}", "line 4, column 25: seen ']', wanted an integer"),
+        after_inputs("%0 = sum in0 {axes = [9999999999]}",
+                     "line 4, column 22: seen '[', wanted -2147483648 to 2147483647 for attribute 'axes'"),
+        after_inputs("%0 = sum in0 {keep_axes = yes, axes = []}",
+                     "line 4, column 27: seen 'yes', wanted true or false for attribute 'keep_axes'"),
+        after_inputs("%0 = sum in0 {keep_axes = true}",
+                     "line 4, column 15: sum: attribute 'axes' is missing; wanted integers"),
+        after_inputs("%0 = sum in0", "line 4, column 6: sum: attribute 'axes' is missing; wanted integers"),
+        after_inputs("%0 = fast_rms_norm in0, in1 {eps = small}",
+                     "line 4, column 36: seen 'small', wanted real for attribute 'eps'"),
+        after_inputs("%0 = argmax in0 {axis = 1.5}",
+                     "line 4, column 25: seen '1.5', wanted integer for attribute 'axis'"),
+        after_inputs("%0 = argmax in0 {axis = 3000000000}",
+                     "line 4, column 25: seen '3000000000', wanted -1 to 2147483647 for attribute 'axis'"),
+        after_inputs("%0 = quantized_matmul in0, in0, in0 {mode = int4}",
+                     "line 4, column 45: seen 'int4', wanted affine, mxfp4, mxfp8 or nvfp4 for attribute 'mode'"),
+        after_inputs(
+            "%0 = put_slice in0, in1 {input_shape = [2, 3], lengths = [1], starts = [0, 0]}",
+            "line 4, column 26: put_slice: attribute 'lengths' has 1 entries; wanted 2, as many as 'input_shape'")));
+
+INSTANTIATE_TEST_SUITE_P(
     OddBytes, ParseError,
     testing::Values(Case{std::string("\0", 1),
                          "line 1, column 1: seen '\\x00', wanted 'reprise 1', the first line of a program"},

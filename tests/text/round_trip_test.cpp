@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "io/text/print.hpp"
 #include "random_program.hpp"
 #include "reprise/text.hpp"
 
@@ -45,6 +46,11 @@ TEST(RoundTrip, PrintsWhatItRead) {
       "reprise 1\ninputs 1\n%0 = abs in0 attrs(1, float32, b\"\\x00ab\", \"two words\")\nreturn %0\n",
       "reprise 1\ninputs -3\nreturn in0\nnum_real_outputs -3\n",
       "reprise 1\ninputs 1\nreturn\nnum_real_outputs 1\n",
+      "reprise 1\ninputs 2\n%0 = sum in0 {keep_axes = false, axes = [1, -1]}\n"
+      "%1 = dot %0, in1 {contract_a = [0], contract_b = [0], batch_a = [], batch_b = []}\n"
+      "%2 = iota {dtype = int32, axis = -1, shape = [2, 3]}\n"
+      "%3 = fast_rms_norm %1, %2 {eps = 1e-05}\n%4 = fast_rms_norm %1, %2 {eps = bits(0x7ff8000000000001)}\n"
+      "%5 = pad %4, in1 {low = [1, 0], high = [0, 2], interior = [0, 0]}\nreturn %5\n",
       "reprise 1\ninputs 1\nwhile {\n}\nreturn\n",
       "reprise 1\ninputs 1\n%0 = abs in0 {\n  sub {\n    return carry0\n  }\n}\nreturn %0\n",
       "reprise 1\ninputs 0\n%0 = ref ref(9, -5)\nreturn ref(200, 0)\n",
@@ -158,6 +164,23 @@ TEST(RoundTrip, RandomPrograms) {
     SCOPED_TRACE(seed);
     RandomProgram random(seed);
     expect_round_trip(Program(random.next()));
+    if (HasFailure()) return;
+  }
+}
+
+TEST(RoundTrip, RandomValidPrograms) {
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    SCOPED_TRACE(seed);
+    const auto program = random_valid_program(seed);
+    ASSERT_TRUE(program) << program.error().message();
+    expect_round_trip(*program);
+    auto verified = std::make_shared<const VerifiedProgram>(verify(*program).value());
+    const std::vector<TensorType> types(static_cast<std::size_t>((*program)->num_inputs), {DType::float32, {2, 3}});
+    const auto typed = infer(verified, types);
+    ASSERT_TRUE(typed) << typed.error().message() << "\n" << print_program(*program);
+    const auto back = parse_program(print_program(*typed));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_TRUE(*back == *program);
     if (HasFailure()) return;
   }
 }

@@ -8,13 +8,12 @@
 #include <unordered_set>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 
 namespace reprise::safetensors {
 namespace {
 
 constexpr std::string_view kMetadata = "__metadata__";
-/// How much of a name or value from the file an error shows.
-constexpr std::size_t kShown = 64;
 
 // In the order of DType.
 constexpr std::string_view kNames[kDTypeCount] = {"BOOL", "U8",  "U16", "U32", "U64", "I8",   "I16",
@@ -26,15 +25,7 @@ std::optional<DType> dtype_from_file_name(std::string_view name) {
   return static_cast<DType>(found - std::begin(kNames));
 }
 
-// Names come from the file, so errors show them cut and without control characters.
-std::string show(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, kShown)) {
-    const auto byte = static_cast<unsigned char>(c);
-    out += byte < 0x20 || byte == 0x7f ? fmt::format("\\x{:02x}", byte) : std::string(1, c);
-  }
-  return "\"" + out + (text.size() > kShown ? "...\"" : "\"");
-}
+std::string show(std::string_view text) { return fmt::format("\"{}\"", printable(text)); }
 
 // Reads the JSON event by event: no tree of a large header is built, keys that occur twice are noticed, and whatever is
 // nested deeper than a header is refused where it starts. nlohmann's callbacks return false to stop.

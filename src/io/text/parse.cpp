@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "io/text/literal.hpp"
 #include "ops/registry.hpp"
@@ -179,7 +180,7 @@ class Parser {
     const auto wanted = count_results(op, out.attrs, out.operands.size());
     if (wanted && *wanted != given) {
       return scanner_.message_at(start,
-                                 fmt::format("seen {} results, wanted {}: that many {} has", given, *wanted, out.op));
+                                 fmt::format("seen {} results, wanted {}: that many {} has", given, *wanted, op->name));
     }
     return out;
   }
@@ -218,7 +219,7 @@ class Parser {
     }
     if (op && op->attrs) {
       auto defaults = ops::attrs_from_named(*op->attrs, {});
-      if (!defaults) return scanner_.wrap_at(name_at, out.op, defaults.error());
+      if (!defaults) return scanner_.wrap_at(name_at, op->name, defaults.error());
       out.attrs = *std::move(defaults);
     }
     return {};
@@ -351,12 +352,12 @@ Result<Program> bind_captures(ParsedText parsed, std::span<const Capture> captur
       return make_error(ErrorCode::invalid_argument, "cap{}: no array is given; wanted {}", i, to_string(*type));
     }
     if (!given.name.empty() && given.name != declared[i].name) {
-      return make_error(ErrorCode::invalid_argument, "cap{}: the array given is called {}; wanted {}", i,
-                        quote(given.name), quote(declared[i].name));
+      return make_error(ErrorCode::invalid_argument, "cap{}: the array given is called \"{}\"; wanted \"{}\"", i,
+                        printable(given.name), printable(declared[i].name));
     }
     if (given.type() != *type) {
-      return make_error(ErrorCode::invalid_argument, "cap{} {}: the array is {}; wanted {}", i, quote(declared[i].name),
-                        to_string(given.type()), to_string(*type));
+      return make_error(ErrorCode::invalid_argument, "cap{} \"{}\": the array is {}; wanted {}", i,
+                        printable(declared[i].name), to_string(given.type()), to_string(*type));
     }
     declared[i].value = given.value;
   }

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "base/format.hpp"
+#include "base/printable.hpp"
 #include "io/atomic_file.hpp"
 #include "io/safetensors/safetensors.hpp"
 #include "io/text/literal.hpp"
@@ -97,8 +98,8 @@ Result<Program> read_program(const std::string& path) {
       if (!parsed->captures[i]) continue;
       const auto found = by_key.find(keys[i]);
       if (found == by_key.end()) {
-        return make_error(ErrorCode::bad_file, "{}: no tensor {}; wanted {} for cap{} of {}", weights,
-                          text::quote(keys[i]), to_string(*parsed->captures[i]), i, path);
+        return make_error(ErrorCode::bad_file, "{}: no tensor \"{}\"; wanted {} for cap{} of {}", weights,
+                          printable(keys[i]), to_string(*parsed->captures[i]), i, path);
       }
       captures[i].value = std::make_shared<const mlx::core::array>(*found->second);
     }

@@ -33,16 +33,14 @@ class Loader {
     REPRISE_RETURN_IF_ERROR(file_.check_supported());
     LlamaWeights w;
     REPRISE_ASSIGN(w.embedding, linear("token_embd.weight", config_.vocabulary, config_.width));
-    const std::vector<std::int64_t> q_rows = unpair(config_.heads, config_.head_width, config_.rope_dims);
-    const std::vector<std::int64_t> k_rows = unpair(config_.kv_heads, config_.head_width, config_.rope_dims);
     const std::int64_t q_width = config_.heads * config_.head_width;
     const std::int64_t kv_width = config_.kv_heads * config_.head_width;
     for (std::int64_t i = 0; i < config_.layers; ++i) {
       const auto name = [&](std::string_view part) { return fmt::format("blk.{}.{}.weight", i, part); };
       LlamaLayer layer;
       REPRISE_ASSIGN(layer.attention_norm, vector(name("attn_norm"), config_.width));
-      REPRISE_ASSIGN(layer.q, linear(name("attn_q"), q_width, config_.width, q_rows));
-      REPRISE_ASSIGN(layer.k, linear(name("attn_k"), kv_width, config_.width, k_rows));
+      REPRISE_ASSIGN(layer.q, linear(name("attn_q"), q_width, config_.width, config_.heads));
+      REPRISE_ASSIGN(layer.k, linear(name("attn_k"), kv_width, config_.width, config_.kv_heads));
       REPRISE_ASSIGN(layer.v, linear(name("attn_v"), kv_width, config_.width));
       REPRISE_ASSIGN(layer.o, linear(name("attn_output"), config_.width, q_width));
       REPRISE_ASSIGN(layer.feed_forward_norm, vector(name("ffn_norm"), config_.width));
@@ -88,9 +86,12 @@ class Loader {
     return dense(*tensor);
   }
 
+  // `rotated_heads`: of q and k, whose rows are put back in order.
   Result<LinearWeight> linear(const std::string& name, std::int64_t out, std::int64_t in,
-                              std::span<const std::int64_t> rows = {}) {
+                              std::int64_t rotated_heads = 0) {
     REPRISE_ASSIGN(const gguf::Tensor* tensor, get(name, {out, in}));
+    // Only now that the file has shown as many rows is their number more than a claim.
+    const std::vector<std::int64_t> rows = unpair(rotated_heads, config_.head_width, config_.rope_dims);
     LinearWeight w;
     if (!gguf::type_info(tensor->type)->affine) {
       REPRISE_ASSIGN(w.codes, dense(*tensor, rows));

@@ -11,9 +11,18 @@ array zeros(const LowerContext& context) { return mx::zeros(context.shape(), con
 
 array attend(const array& q, const array& k, const array& v, double scale, const std::optional<array>& mask,
              const std::optional<array>& sinks, mx::Stream s) {
+  if (q.shape(-1) == 0) {
+    // No features: every score is 0, as with one feature that is 0.
+    const auto one_zero = [&](const array& x) {
+      return mx::zeros({x.shape(0), x.shape(1), x.shape(2), 1}, x.dtype(), s);
+    };
+    return attend(one_zero(q), one_zero(k), v, scale, mask, sinks, s);
+  }
   return mx::fast::scaled_dot_product_attention(q, k, v, static_cast<float>(scale), mask ? "array" : "", mask, sinks,
                                                 false, s);
 }
+
+bool is_empty(const LowerContext& context) { return element_count(context.results[0].shape) == 0; }
 
 // 0 where `visible`, minus infinity elsewhere: MLX fills a bool mask with the least finite number instead, which lets a
 // query that sees nothing see everything.
@@ -47,13 +56,14 @@ array lower_sdpa(const LowerContext& context, const ops::ScaleAttrs& attrs, Mask
   std::optional<array> sinks;
   if (context.size() > sinks_at) sinks = context[sinks_at];
   // No key at all: nothing contributes, with sinks or without.
-  if (keys == 0 || context.results[0].shape[3] == 0 || q.size() == 0) return zeros(context);
+  if (keys == 0 || is_empty(context)) return zeros(context);
 
   const mx::Dtype dtype = context.dtype();
   std::optional<array> mask;
   std::optional<array> visible;  // rows that see a key, where some may not
   if (masking == Masking::array) {
-    const array& given = context[3];
+    // A mask of one value gets the axis that keys are counted along.
+    const array given = context[3].ndim() == 0 ? mx::reshape(context[3], {1}, s) : context[3];
     if (given.dtype() == mx::bool_) {
       mask = additive(given, dtype, s);
       visible = mx::any(given, -1, true, s);
@@ -61,7 +71,6 @@ array lower_sdpa(const LowerContext& context, const ops::ScaleAttrs& attrs, Mask
       mask = mx::astype(given, dtype, s);
       visible = mx::any(mx::not_equal(*mask, scalar(-kInfinity, dtype), s), -1, true, s);
     }
-    if (given.ndim() == 0) mask = mx::reshape(*mask, {1}, s);
   } else if (masking == Masking::causal) {
     const array seen = causal(queries, keys, scalar(keys - queries, mx::int32), s);
     mask = additive(seen, dtype, s);
@@ -76,7 +85,7 @@ array lower_sdpa_key_masked(const LowerContext& context, const ops::KeyMaskedAtt
   const mx::Stream s = context.stream;
   const array& q = context[0];
   const int keys = context[1].shape(2);
-  if (keys == 0 || context.results[0].shape[3] == 0 || q.size() == 0) return zeros(context);
+  if (keys == 0 || is_empty(context)) return zeros(context);
   const array offset = scalar(static_cast<double>(attrs.kv_offset), mx::int32);
   const array seen = combine(causal(q.shape(2), keys, offset, s), context[3], s);
   std::optional<array> sinks;

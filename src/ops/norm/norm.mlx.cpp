@@ -1,5 +1,8 @@
 #include "ops/norm/norm.mlx.hpp"
 
+#include "backends/mlx/term.hpp"
+#include "ops/unary/special.mlx.hpp"
+
 namespace reprise::mlx_backend {
 namespace {
 
@@ -32,9 +35,11 @@ array lower_layer_norm(const LowerContext& context, const ops::EpsAttrs& attrs) 
 
 array lower_swiglu(const LowerContext& context) {
   const mx::Stream s = context.stream;
-  const array gate = mx::astype(context[0], context.dtype(), s);
-  const array up = mx::astype(context[1], context.dtype(), s);
-  return mx::multiply(mx::multiply(gate, mx::sigmoid(gate, s), s), up, s);
+  // Half types are computed in float32: one rounding instead of three, and their own exponential would overflow for
+  // gates below -11.
+  const Term gate = widen(Term(mx::astype(context[0], context.dtype(), s), s));
+  const Term up = widen(Term(mx::astype(context[1], context.dtype(), s), s));
+  return (gate * sigmoid_of(gate) * up).astype(context.dtype());
 }
 
 }  // namespace reprise::mlx_backend
