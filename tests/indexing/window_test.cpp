@@ -205,6 +205,25 @@ TEST(Window, LongWindows) {
   EXPECT_LT(mx::get_peak_memory(), before + 20 * image.nbytes());
 }
 
+// The whole axis, or tiles of it.
+TEST(Window, WithoutOverlap) {
+  for (const DType d : kEveryDType) {
+    for (const char* op : {"window_sum", "window_max", "window_min"}) {
+      if (is_complex(d) && op[7] == 'm') continue;
+      for (const array& x : operands_like(sample({2, 40, 3}, d))) {
+        check(op, x, {0, {0, 0, 0}, {0, 0, 0}, {1, 1, 1}, {1, 40, 1}, {1, 1, 1}});
+        check(op, x, {0, {0, 3, 0}, {0, 2, 0}, {1, 13, 1}, {2, 9, 3}, {1, 1, 1}});
+        check(op, x, {0, {0, 2, 0}, {0, 0, 0}, {1, 20, 1}, {1, 10, 1}, {1, 2, 1}});
+      }
+    }
+  }
+  std::vector<double> values(30, 1);
+  values[17] = kNaN;
+  for (const DType d : kEveryFloat) {
+    for (const char* op : kEveryWindow) check(op, make({30}, values, d), line(0, 0, 15, 15));
+  }
+}
+
 TEST(Window, ExtremeAttributes) {
   constexpr std::int64_t kMost = 2147483647;
   const array x = make({4}, {1, 2, 3, 4});

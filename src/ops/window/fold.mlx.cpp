@@ -58,16 +58,22 @@ void trim(WindowAxis& w, std::int64_t length) {
   w.size = end - first;
 }
 
+// `whole` elements, `low` of them before x. Both may also say that some of x is left off.
+FoldState stretch(const FoldState& x, const Fold& fold, int axis, std::int64_t low, std::int64_t whole,
+                  mx::Stream stream) {
+  const std::int64_t length = x[0].shape(axis);
+  const std::int64_t start = std::clamp<std::int64_t>(-low, 0, length);
+  const std::int64_t stop = std::clamp<std::int64_t>(whole - low, start, length);
+  const std::int64_t before = std::max<std::int64_t>(low, 0);
+  return each(x, [&](const array& part, std::size_t i) {
+    return padded(sliced(part, axis, start, stop, 1, stream), axis, before, whole - before - (stop - start),
+                  fold.outside[i], stream);
+  });
+}
+
 // The state of 2^j elements from each place on, from that of half as many, and of these as many as the size has.
 FoldState fold_by_doubling(const FoldState& x, const Fold& fold, int axis, const WindowAxis& w, mx::Stream stream) {
-  const std::int64_t length = x[0].shape(axis);
-  const std::int64_t whole = padded_length(w);
-  const std::int64_t start = std::clamp<std::int64_t>(-w.low, 0, length);
-  const std::int64_t stop = std::clamp<std::int64_t>(whole - w.low, start, length);
-  FoldState level = each(x, [&](const array& part, std::size_t i) {
-    return padded(sliced(part, axis, start, stop, 1, stream), axis, std::max<std::int64_t>(w.low, 0),
-                  whole - std::max<std::int64_t>(w.low, 0) - (stop - start), fold.outside[i], stream);
-  });
+  FoldState level = stretch(x, fold, axis, w.low, padded_length(w), stream);
 
   // The greatest power of two below the size, then the powers that make up the rest.
   const auto top = std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(w.size - 1, 1)));
@@ -135,9 +141,26 @@ FoldState fold_by_copies(const FoldState& x, const Fold& fold, int axis, const W
   return each(state, [&](const array& a, std::size_t) { return mx::squeeze(a, axis + 1, stream); });
 }
 
+// Windows that do not overlap, as rows of a matrix.
+FoldState fold_tiles(const FoldState& x, const Fold& fold, int axis, const WindowAxis& w, mx::Stream stream) {
+  const FoldState tiles =
+      each(stretch(x, fold, axis, w.low, w.count * w.stride, stream), [&](const array& part, std::size_t) {
+        mx::Shape shape = part.shape();
+        shape[static_cast<std::size_t>(axis)] = static_cast<mx::ShapeElem>(w.count);
+        shape.insert(shape.begin() + axis + 1, static_cast<mx::ShapeElem>(w.stride));
+        return sliced(mx::reshape(part, std::move(shape), stream), axis + 1, 0, reach(w), w.dilation, stream);
+      });
+  return fold.reduce(tiles, axis + 1);
+}
+
 FoldState fold_axis(const FoldState& x, const Fold& fold, int axis, const WindowAxis& w, mx::Stream stream) {
   const std::int64_t length = x[0].shape(axis);
   if (w.size == 1 && w.low == 0 && w.stride == 1 && w.count == length) return x;
+  if (fold.reduce && w.size > 8 && (w.count == 1 || w.stride >= reach(w))) {
+    WindowAxis tiled = w;
+    if (w.count == 1) tiled.stride = reach(w);
+    if (tiled.count * tiled.stride <= 2 * (length + reach(w))) return fold_tiles(x, fold, axis, tiled, stream);
+  }
   // Work in elements along the axis. A size of two or three with a small stride is the usual one, and doubling with
   // few steps; windows that overlap little, or that are mostly padding, are copied.
   const double doubling = static_cast<double>(padded_length(w)) * std::bit_width(static_cast<std::uint64_t>(w.size));

@@ -26,7 +26,9 @@ struct Fold {
   /// What is known of two stretches, from what is known of the `earlier` and of the `later`; associative.
   std::function<FoldState(const FoldState& earlier, const FoldState& later)> join;
   FoldState outside;     ///< of an element before or after x: scalars
-  bool neutral = false;  ///< joining with `outside` changes nothing
+  bool neutral = false;  ///< joining with `outside` changes nothing, and the order of joining does not matter
+  /// All elements along an axis joined, the axis dropped; for neutral folds.
+  std::function<FoldState(const FoldState& state, int axis)> reduce = {};
 };
 
 /// One element for each window. x has elements.

@@ -2,10 +2,12 @@
 
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "backends/mlx/convert.hpp"
 #include "backends/mlx/term.hpp"
 #include "ops/index/index.mlx.hpp"
+#include "ops/reduce/reduce.mlx.hpp"
 #include "ops/window/fold.mlx.hpp"
 
 namespace reprise::mlx_backend {
@@ -22,10 +24,11 @@ std::vector<WindowAxis> window_axes(const Attrs& attrs, const mx::Shape& counts)
   return axes;
 }
 
-using Binary = array (*)(const array&, const array&, mx::StreamOrDevice);
+using Join = array (*)(const array&, const array&, mx::StreamOrDevice);
+using Reduce = array (*)(const array&, int, bool, mx::StreamOrDevice);
 
-array reduced(const LowerContext& context, const ops::WindowAttrs& attrs, mx::Dtype dtype, double neutral,
-              Binary function) {
+array reduced(const LowerContext& context, const ops::WindowAttrs& attrs, mx::Dtype dtype, double neutral, Join join,
+              Reduce reduce) {
   const mx::Stream stream = context.stream;
   if (element_count(context.results[0].shape) == 0) return zeros_of(context);
   const array outside = scalar(neutral, dtype);
@@ -33,11 +36,23 @@ array reduced(const LowerContext& context, const ops::WindowAttrs& attrs, mx::Dt
     // All padding.
     return mx::astype(mx::full(context.shape(), outside, dtype, stream), context.dtype(), stream);
   }
-  const Fold fold{
-      [&](const FoldState& a, const FoldState& b) { return FoldState{function(a[0], b[0], stream)}; }, {outside}, true};
+  const Fold fold{.join = [&](const FoldState& a, const FoldState& b) { return FoldState{join(a[0], b[0], stream)}; },
+                  .outside = {outside},
+                  .neutral = true,
+                  .reduce = [&](const FoldState& a, int axis) { return FoldState{reduce(a[0], axis, false, stream)}; }};
   const array x = mx::astype(context[0], dtype, stream);
   const FoldState out = fold_windows({x}, fold, window_axes(attrs, context.shape()), stream);
   return mx::astype(out[0], context.dtype(), stream);
+}
+
+// GPU kernels of reductions need not let NaN win.
+template <bool kGreatest>
+array extremum(const array& x, int axis, bool keep, mx::StreamOrDevice s) {
+  const mx::Stream stream = mx::to_stream(s);
+  if (stream.device != mx::Device::cpu && is_floating(from_mlx(x.dtype()))) {
+    return composed_extremum(x, {axis}, keep, kGreatest, stream);
+  }
+  return kGreatest ? mx::max(x, axis, keep, stream) : mx::min(x, axis, keep, stream);
 }
 
 // What sums and products are carried in.
@@ -68,16 +83,17 @@ array scattered(const LowerContext& context, const ops::WindowScatterAttrs& attr
   const mx::Stream stream = context.stream;
   const array& x = context[0];
   if (x.size() == 0) return zeros_of(context);
+  if (x.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
+    throw std::invalid_argument(fmt::format(
+        "{}: x has {} elements; wanted up to 2147483647, the positions that MLX counts", context.op.name, x.size()));
+  }
   const array init = convert(context[2], x.dtype(), stream);
   const mx::Shape flat{static_cast<mx::ShapeElem>(x.size())};
   const array buffer = mx::full(flat, init, x.dtype(), stream);
   if (context[1].size() == 0) return mx::reshape(buffer, x.shape(), stream);
 
-  const bool wide = x.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max());
-  const mx::Dtype index_dtype = wide ? mx::int64 : mx::int32;
-  const array position =
-      mx::reshape(mx::arange(0.0, static_cast<double>(x.size()), 1.0, index_dtype, stream), x.shape(), stream);
-  const array nowhere = scalar(-1, index_dtype);
+  const array position = mx::reshape(mx::arange(0, flat[0], 1, stream), x.shape(), stream);
+  const array nowhere = scalar(-1, mx::int32);
   FoldState state{mx::astype(x, ordered(x.dtype()), stream), position};
   Fold fold{[&](const FoldState& a, const FoldState& b) { return join_greatest(a, b, stream); },
             {mx::astype(init, ordered(x.dtype()), stream), nowhere}};
@@ -90,7 +106,7 @@ array scattered(const LowerContext& context, const ops::WindowScatterAttrs& attr
 
   const auto n = static_cast<mx::ShapeElem>(context[1].size());
   const array at = mx::reshape(chosen[1], {n}, stream);
-  const array zero = scalar(0, index_dtype);
+  const array zero = scalar(0, mx::int32);
   const Places places{{0}, {mx::maximum(at, zero, stream)}, mx::greater_equal(at, zero, stream)};
   const array source = mx::reshape(convert(context[1], x.dtype(), stream), {n, 1}, stream);
   return mx::reshape(add_blocks(buffer, places, source, on_cpu(context), stream), x.shape(), stream);
@@ -99,17 +115,17 @@ array scattered(const LowerContext& context, const ops::WindowScatterAttrs& attr
 }  // namespace
 
 array lower_window_sum(const LowerContext& context, const ops::WindowAttrs& attrs) {
-  return reduced(context, attrs, carrier(context), 0, mx::add);
+  return reduced(context, attrs, carrier(context), 0, mx::add, mx::sum);
 }
 array lower_window_product(const LowerContext& context, const ops::WindowAttrs& attrs) {
-  return reduced(context, attrs, carrier(context), 1, mx::multiply);
+  return reduced(context, attrs, carrier(context), 1, mx::multiply, mx::prod);
 }
 // scalar() saturates: an infinity is the greatest or least integer.
 array lower_window_max(const LowerContext& context, const ops::WindowAttrs& attrs) {
-  return reduced(context, attrs, ordered(context.dtype()), -INFINITY, mx::maximum);
+  return reduced(context, attrs, ordered(context.dtype()), -INFINITY, mx::maximum, extremum<true>);
 }
 array lower_window_min(const LowerContext& context, const ops::WindowAttrs& attrs) {
-  return reduced(context, attrs, ordered(context.dtype()), INFINITY, mx::minimum);
+  return reduced(context, attrs, ordered(context.dtype()), INFINITY, mx::minimum, extremum<false>);
 }
 
 array lower_window_scatter_max(const LowerContext& context, const ops::WindowScatterAttrs& attrs) {
