@@ -7,29 +7,10 @@
 #include <numeric>
 #include <set>
 
-#include "ops/dot/dot.mlx.hpp"
-#include "ops/fill/fill.mlx.hpp"
-#include "ops/reduce/reduce.mlx.hpp"
-#include "ops/select/select.mlx.hpp"
-#include "ops/shape/shape.mlx.hpp"
-#include "ops/slice/slice.mlx.hpp"
-
 namespace reprise::movement {
 namespace {
 
 mx::Stream cpu() { return mx::default_stream(mx::Device::cpu); }
-
-const mlx_backend::Lowering* find_lowering(std::string_view name) {
-  using namespace mlx_backend;
-  const std::span<const Lowering> families[] = {kShapeLowerings,  kReduceLowerings, kDotLowerings,
-                                                kSelectLowerings, kSliceLowerings,  kFillLowerings};
-  for (const auto& family : families) {
-    for (const auto& lowering : family) {
-      if (lowering.name == name) return &lowering;
-    }
-  }
-  return nullptr;
-}
 
 template <typename T>
 void read(const array& x, std::vector<Num>& out) {
@@ -237,12 +218,12 @@ array apply_erased(std::string_view name, const void* attrs_type, const void* at
     placeholders.emplace_back(x.shape(), x.dtype(), nullptr, std::vector<array>{});
   }
   const ops::Types results = infer_types(name, attrs_type, attrs, types).value();
-  const mlx_backend::Lowering* lowering = find_lowering(name);
-  EXPECT_EQ(lowering->attrs_type, attrs_type) << name;
-
   const ops::OpDef& op = *ops::find_def(name);
+  const mlx_backend::Lowering& lowering = mlx_backend::lowering_of(op);
+  EXPECT_EQ(lowering.attrs_type, attrs_type) << name;
+
   const auto run = [&](const std::vector<array>& given, mx::Stream stream) {
-    array out = lowering->lower({op, given, results, stream}, attrs).at(0);
+    array out = lowering.lower({op, given, results, stream}, attrs).at(0);
     EXPECT_EQ(type_of(out), results[0]) << name << ": " << to_string(type_of(out)) << ", inferred "
                                         << to_string(results[0]);
     return out;

@@ -55,8 +55,8 @@ inline constexpr std::array kIndexOps{
           .summary = "x with blocks added at indexed places.",
           .rule =
               "indices as in gather. updates, read in updates_shape (batch axes, then one axis for each of x, 1 along "
-              "indexed axes), is cast to the dtype of x. Places that occur twice add up. A negative index counts from "
-              "the end; a block at an index still outside is dropped.",
+              "indexed axes), is cast to the dtype of x. Places that occur twice add up, 16-bit floats in float32. A "
+              "negative index counts from the end; a block at an index still outside is dropped.",
           .operands = kScatterOperands,
           .attrs = &kScatterSchema,
           .infer = infer_as<ScatterAttrs, infer_scatter>,

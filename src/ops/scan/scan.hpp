@@ -39,12 +39,16 @@ consteval OpDef row(std::string_view name, std::string_view summary, std::string
 }  // namespace scan
 
 inline constexpr std::array kScanOps{
-    scan::row("cumulative_sum", "Sums of all elements so far.",
-              "Inclusive. dtype kept, but bool gives int32; integers wrap. NaN stays from where it occurs.",
-              infer_as<ScanAttrs, infer_cumulative_sum>, kAllDTypes, scan::kTolerance),
-    scan::row("cumulative_product", "Products of all elements so far.",
-              "Inclusive. dtype kept; integers wrap; bool is and. NaN stays from where it occurs.",
-              infer_as<ScanAttrs, infer_scan>, kAllDTypes, scan::kTolerance),
+    scan::row(
+        "cumulative_sum", "Sums of all elements so far.",
+        "Inclusive. dtype kept, but bool gives int32; integers wrap, 16-bit floats are carried in float32. NaN stays "
+        "from where it occurs.",
+        infer_as<ScanAttrs, infer_cumulative_sum>, kAllDTypes, scan::kTolerance),
+    scan::row(
+        "cumulative_product", "Products of all elements so far.",
+        "Inclusive. dtype kept; integers wrap, bool is and, 16-bit floats are carried in float32. NaN stays from where "
+        "it occurs.",
+        infer_as<ScanAttrs, infer_scan>, kAllDTypes, scan::kTolerance),
     scan::row("cumulative_max", "Greatest element so far.",
               "Inclusive. dtype kept. NaN stays from where it occurs. complex64 compares real parts, then imaginary.",
               infer_as<ScanAttrs, infer_scan>, kAllDTypes),
