@@ -26,9 +26,9 @@
 namespace reprise::ops {
 
 inline constexpr std::span<const OpDef> kFamilies[] = {
-    kCastOps,  kUnaryOps, kBinaryOps, kShapeOps, kReduceOps, kDotOps,    kConvOps,      kSelectOps, kSliceOps, kIndexOps,
-    kSortOps,  kWindowOps, kScanOps,  kFftOps,   kFillOps,   kLinalgOps, kNormOps, kAttentionOps, kRopeOps, kHostOps,
-    kControlOps,
+    kCastOps,   kUnaryOps,  kBinaryOps, kShapeOps,     kReduceOps, kDotOps,  kConvOps,
+    kSelectOps, kSliceOps,  kIndexOps,  kSortOps,      kWindowOps, kScanOps, kFftOps,
+    kFillOps,   kLinalgOps, kNormOps,   kAttentionOps, kRopeOps,   kHostOps, kControlOps,
 };
 
 }  // namespace reprise::ops

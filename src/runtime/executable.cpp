@@ -3,12 +3,12 @@
 #include <charconv>
 #include <mutex>
 
+#include "backends/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
-#include "backends/specialised.hpp"
 
 namespace reprise {
 namespace {
