@@ -8,7 +8,7 @@
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
-#include "runtime/specialised.hpp"
+#include "backends/specialised.hpp"
 
 namespace reprise {
 namespace {

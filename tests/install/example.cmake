@@ -17,9 +17,12 @@ run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/hello -G ${GENERATOR} -DCMAKE_PREFI
     -DCMAKE_CXX_COMPILER=${CXX} -DCMAKE_CXX_FLAGS=${FLAGS} -DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER})
 run(${CMAKE_COMMAND} --build ${WORK}/hello)
 run(${WORK}/hello/hello)
-if(NOT output MATCHES "is 1\\.[0-9]+.*2 runs, 1 specialisation\n$")
-  message(FATAL_ERROR "the example printed: ${output}")
-endif()
+foreach(line "is 0.76159" "is 0.96402" "2 runs, 1 specialisation")
+  string(FIND "${output}" "${line}" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "the example did not print '${line}': ${output}")
+  endif()
+endforeach()
 
 # The libraries in use are the installed ones, found without help; a program names those that it calls into.
 function(check_libraries program)

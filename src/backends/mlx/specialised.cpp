@@ -1,5 +1,5 @@
 // The `mlx` backend: a typed program as blocks of recorded MLX graphs, one set for each worker.
-#include "runtime/specialised.hpp"
+#include "backends/specialised.hpp"
 
 #include <mlx/mlx.h>
 
