@@ -38,6 +38,13 @@ Arrays run(const Executable& executable, Arrays inputs, const RunOptions& option
 /// The message of the error that the run ends with; "" if it succeeds.
 std::string run_error(const Executable& executable, Arrays inputs, const RunOptions& options = {});
 
+/// Resident size means little here: a sanitizer keeps what was freed.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 /// Where the elements lie.
 const void* address(const array& x);
 
