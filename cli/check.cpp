@@ -22,7 +22,7 @@ int run(const std::string& path, const std::vector<std::string>& inputs) {
     auto types = input_types(inputs);
     if (!types) return fail_reading(types.error());
     auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), *types);
-    if (!typed) return fail(typed.error().with_context(path));
+    if (!typed) return fail_reading(typed.error().with_context(path));
   }
   Status written =
       print(fmt::format("{}: good: {} instructions, {} inputs, {} captures, {} constants, {} outputs\n", path,

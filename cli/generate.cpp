@@ -104,6 +104,9 @@ Result<std::string> read_prompt(const std::string& path) {
 }
 
 int run(const Options& options) {
+  if (!options.generate.system.empty() && !options.generate.chat) {
+    return fail(Error(ErrorCode::invalid_argument, "--system goes with --chat; without it there is no system message"));
+  }
   auto target = resolve(options.target);
   if (!target) return fail(target.error());
   std::string prompt = options.prompt;

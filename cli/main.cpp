@@ -157,9 +157,23 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace reprise::cli
 
+namespace {
+
+// A mapped file that another process cuts short cannot be read on; there is nothing to return to.
+void on_bus_error(int) {
+  constexpr char kMessage[] = "reprise: a file became shorter while it was read\n";
+  const auto written = write(STDERR_FILENO, kMessage, sizeof kMessage - 1);
+  _exit(written > 0 ? reprise::cli::kUsage : reprise::cli::kRunFailed);
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  // A reader that has gone makes writes fail, which is reported, instead of ending the process silently.
+  // A reader that has gone, or a file that may not grow, makes writes fail, which is reported, instead of ending the
+  // process silently.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  std::signal(SIGBUS, on_bus_error);
   reprise::cli::occupy_standard_descriptors();
   try {
     return reprise::cli::run(argc, argv);

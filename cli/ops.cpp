@@ -54,7 +54,7 @@ std::string page(const OpInfo& op) {
     out += fmt::format("  wire        {}\n  attributes\n", op.wire);
     for (const AttributeInfo& a : op.attributes) {
       out += fmt::format("    {:<14} {:<13} {}{}\n", a.name, a.kind, a.summary,
-                         a.default_text.empty() ? "" : fmt::format(" (default {})", a.default_text));
+                         a.default_text.empty() ? " (required)" : fmt::format(" (default {})", a.default_text));
     }
   }
   return out;

@@ -7,6 +7,7 @@
 #include "base/format.hpp"
 #include "command.hpp"
 #include "inputs.hpp"
+#include "io/atomic_file.hpp"
 #include "io/npy/npy.hpp"
 #include "io/npy/npz.hpp"
 #include "program/array_access.hpp"
@@ -24,16 +25,21 @@ struct Options {
   Target target;
 };
 
-// Every output as NAME/out0.npy, NAME/out1.npy, ...
-Status write_outputs(const std::string& dir, const std::vector<mlx::core::array>& outputs) {
+// Every output as NAME/out0.npy, NAME/out1.npy, ..., complete but not yet under their names.
+Result<std::vector<AtomicFile>> prepare_outputs(const std::string& dir, const std::vector<mlx::core::array>& outputs) {
   std::error_code code;
   std::filesystem::create_directories(dir, code);
   if (code) return make_error(ErrorCode::io, "'{}' cannot be made: {}", dir, code.message());
+  std::vector<AtomicFile> files;
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const std::string path = (std::filesystem::path(dir) / fmt::format("out{}.npy", i)).string();
-    REPRISE_RETURN_IF_ERROR(write_npy(path, outputs[i]));
+    REPRISE_ASSIGN(const EncodedNpy encoded, encode_npy(outputs[i]));
+    REPRISE_ASSIGN(AtomicFile file, AtomicFile::create(path));
+    REPRISE_RETURN_IF_ERROR(file.write(encoded.header));
+    REPRISE_RETURN_IF_ERROR(file.write(encoded.data));
+    files.push_back(std::move(file));
   }
-  return {};
+  return files;
 }
 
 Status write_archive(const std::string& path, const std::vector<mlx::core::array>& outputs) {
@@ -66,9 +72,14 @@ Status run(const Options& options, const ResolvedTarget& target, Job job) {
   REPRISE_ASSIGN(const Executable executable,
                  compile(job.program, {.backend = target.backend, .device = target.device}));
   REPRISE_ASSIGN(const auto outputs, executable.run(std::move(job.inputs), {.max_loop_turns = options.max_loop_turns}));
-  if (!options.output.empty()) REPRISE_RETURN_IF_ERROR(write_archive(options.output, outputs));
-  if (!options.output_dir.empty()) REPRISE_RETURN_IF_ERROR(write_outputs(options.output_dir, outputs));
   if (options.output.empty() && options.output_dir.empty()) return print_outputs(outputs);
+  // Nothing gets its name before everything is written.
+  std::vector<AtomicFile> files;
+  if (!options.output_dir.empty()) {
+    REPRISE_ASSIGN(files, prepare_outputs(options.output_dir, outputs));
+  }
+  if (!options.output.empty()) REPRISE_RETURN_IF_ERROR(write_archive(options.output, outputs));
+  for (AtomicFile& file : files) REPRISE_RETURN_IF_ERROR(file.commit());
   return {};
 }
 
@@ -81,7 +92,7 @@ int run(const Options& options) {
   auto job = read(options);
   if (!job) return fail_reading(job.error());
   const Status status = run(options, *target, *std::move(job));
-  return status.ok() ? kGood : fail(status.error());
+  return status.ok() ? kGood : fail(status.error().with_context(options.program));
 }
 
 }  // namespace
@@ -92,9 +103,9 @@ void add_run(CLI::App& app, Action& action) {
   command->add_option("program", options->program, "A program file")->required()->type_name("PROGRAM.rp");
   command->add_option("--input", options->inputs, "The program's inputs in order: .npy files, or .npz with several")
       ->type_name("FILE...");
-  command->add_option("--output-dir", options->output_dir, "Write out0.npy, out1.npy, ... there instead of printing")
+  command->add_option("--output-dir", options->output_dir, "Write out0.npy, out1.npy, ... there, and print nothing")
       ->type_name("DIR");
-  command->add_option("--output", options->output, "Write all outputs to this .npz instead of printing")
+  command->add_option("--output", options->output, "Write all outputs to this .npz, and print nothing")
       ->type_name("FILE.npz");
   add_number(*command, "--max-loop-turns", options->max_loop_turns, "Give up when a loop turns more often; 0: never")
       ->type_name("N");

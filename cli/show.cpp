@@ -14,8 +14,11 @@ struct Options {
   std::string file;
   std::vector<std::string> inputs;
   std::string output;
-  std::int64_t capacity = 256;
+  std::int64_t capacity = 0;  ///< 0: not given
 };
+
+/// Rows of the caches in a model's program, where its context has as many.
+constexpr std::int64_t kDefaultCapacity = 256;
 
 struct Shown {
   Program program;
@@ -28,8 +31,9 @@ Result<Shown> read(const Options& options) {
       return Error(ErrorCode::invalid_argument, "--input goes with program files; a model's inputs are known");
     }
     REPRISE_ASSIGN(const TextModel model, TextModel::load(options.file));
-    REPRISE_ASSIGN(Program program, model.decode_program(options.capacity));
-    return Shown{std::move(program), model.decode_inputs(options.capacity)};
+    const std::int64_t capacity = options.capacity > 0 ? options.capacity : std::min(kDefaultCapacity, model.context());
+    REPRISE_ASSIGN(Program program, model.decode_program(capacity));
+    return Shown{std::move(program), model.decode_inputs(capacity)};
   }
   REPRISE_ASSIGN(Program program, read_program(options.file));
   if (options.inputs.empty() && program->num_inputs > 0) return Shown{std::move(program), std::nullopt};
@@ -80,7 +84,9 @@ void add_show(CLI::App& app, Action& action) {
       ->add_option("--output", options->output,
                    "Write a program file instead, and its arrays to a safetensors file beside it")
       ->type_name("FILE.rp");
-  add_number(*command, "--capacity", options->capacity, "Rows of a model's caches")->type_name("N")->default_str("256");
+  add_number(*command, "--capacity", options->capacity,
+             "Rows of a model's caches (default: 256, or the model's context)")
+      ->type_name("N");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

@@ -37,7 +37,12 @@ std::int64_t machine_memory() {
     const double installed = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     double limit = first_number("/sys/fs/cgroup/memory.max");
     if (limit == 0) limit = first_number("/sys/fs/cgroup/memory/memory.limit_in_bytes");
-    return static_cast<std::int64_t>(limit > 0 ? std::min(limit, installed) : installed);
+    double most = limit > 0 ? std::min(limit, installed) : installed;
+    rlimit space{};
+    if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
+      most = std::min(most, static_cast<double>(space.rlim_cur));
+    }
+    return static_cast<std::int64_t>(most);
   }();
   return bytes;
 }

@@ -5,7 +5,7 @@
 
 namespace reprise {
 
-/// Bytes of memory that this process may use: the cgroup's limit, else what is installed.
+/// Bytes of memory that this process may use: what is installed, the cgroup's limit or that on address space.
 std::int64_t machine_memory();
 
 /// CPUs that affinity and the cgroup's quota grant, at least 1.

@@ -3,9 +3,11 @@
 #include <mlx/mlx.h>
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "base/format.hpp"
+#include "base/machine.hpp"
 
 namespace reprise {
 namespace {
@@ -15,12 +17,16 @@ namespace mx = mlx::core;
 /// Largest first. A chunk costs about as much as its tokens, and each size one specialisation.
 constexpr std::int64_t kChunkSizes[] = {128, 32, 8, 1};
 
-mx::array zeros(const TensorType& type) {
-  // Made directly, not as a lazy operation: those belong to the thread that records them.
-  const std::vector<float> data(static_cast<std::size_t>(*element_count(type.shape)), 0.0f);
+// Made directly, not as a lazy operation: those belong to the thread that records them. Null when there is no memory.
+std::optional<mx::array> zeros(const TensorType& type) {
+  const auto bytes = static_cast<std::size_t>(*element_count(type.shape)) * size_of(type.dtype);
+  mx::allocator::Data memory = mx::allocator::malloc(bytes);
+  mx::allocator::Buffer buffer = memory.buffer();
+  if (!buffer.ptr()) return std::nullopt;
+  std::memset(buffer.raw_ptr(), 0, bytes);
   mx::Shape shape;
   for (const auto dim : type.shape) shape.push_back(static_cast<int>(dim));
-  return mx::array(data.begin(), shape, mx::float32);
+  return mx::array(std::move(memory), shape, mx::float32);
 }
 
 }  // namespace
@@ -80,9 +86,23 @@ Result<mx::array> step(const Executable& executable, std::span<const std::int32_
   return logits;
 }
 
-std::vector<mx::array> fresh_caches(const LlamaConfig& config, std::int64_t capacity) {
+Result<std::vector<mx::array>> fresh_caches(const LlamaConfig& config, std::int64_t capacity) {
+  const TensorType type = cache_type(config, capacity);
+  std::int64_t bytes = 2 * config.layers * static_cast<std::int64_t>(size_of(type.dtype));
+  bool overflow = false;
+  for (const std::int64_t dim : type.shape) overflow |= __builtin_mul_overflow(bytes, dim, &bytes);
+  const auto refuse = [&] {
+    return make_error(ErrorCode::limit,
+                      "caches of {} tokens take {} bytes; this process may use {} (ask for fewer tokens)", capacity,
+                      overflow ? std::string("2^63 or more") : std::to_string(bytes), machine_memory());
+  };
+  if (overflow || bytes > machine_memory()) return refuse();
   std::vector<mx::array> caches;
-  for (std::int64_t i = 0; i < 2 * config.layers; ++i) caches.push_back(zeros(cache_type(config, capacity)));
+  for (std::int64_t i = 0; i < 2 * config.layers; ++i) {
+    auto cache = zeros(type);
+    if (!cache) return refuse();
+    caches.push_back(*std::move(cache));
+  }
   return caches;
 }
 
@@ -95,8 +115,10 @@ std::vector<std::int32_t> padded(std::span<const std::int32_t> tokens, const Chu
 
 }  // namespace
 
-Session::Session(const ModelExecutables& executables, const LlamaConfig& config, std::int64_t capacity)
-    : executables_(executables), capacity_(capacity), caches_(fresh_caches(config, capacity)) {}
+Result<Session> Session::begin(const ModelExecutables& executables, const LlamaConfig& config, std::int64_t capacity) {
+  REPRISE_ASSIGN(std::vector<mx::array> caches, fresh_caches(config, capacity));
+  return Session(executables, capacity, std::move(caches));
+}
 
 Result<std::span<const float>> Session::feed(std::span<const std::int32_t> tokens, const RunOptions& options) {
   const auto count = static_cast<std::int64_t>(tokens.size());
@@ -104,7 +126,7 @@ Result<std::span<const float>> Session::feed(std::span<const std::int32_t> token
     return make_error(ErrorCode::limit, "{} tokens given; the cache has room for {}", count, room());
   }
   for (const Chunk& chunk : split_into_chunks(count, room())) {
-    const Executable& executable = chunk.size == 1 ? executables_.decode : executables_.prefill;
+    const Executable& executable = chunk.size == 1 ? executables_->decode : executables_->prefill;
     REPRISE_ASSIGN(logits_, step(executable, padded(tokens, chunk), position_,
                                  static_cast<std::int32_t>(chunk.used - 1), caches_, options));
     position_ += chunk.used;
@@ -115,7 +137,7 @@ Result<std::span<const float>> Session::feed(std::span<const std::int32_t> token
 
 Result<std::vector<float>> score(const Executable& scorer, const LlamaConfig& config, std::int64_t capacity,
                                  std::span<const std::int32_t> tokens) {
-  std::vector<mx::array> caches = fresh_caches(config, capacity);
+  REPRISE_ASSIGN(std::vector<mx::array> caches, fresh_caches(config, capacity));
   std::vector<float> out;
   std::int64_t position = 0;
   for (const Chunk& chunk : split_into_chunks(static_cast<std::int64_t>(tokens.size()), capacity)) {

@@ -1,6 +1,6 @@
 // One sequence of tokens going through a model: its caches and its position.
 //
-//   Session session(executables, config, capacity);
+//   REPRISE_ASSIGN(Session session, Session::begin(executables, config, capacity));
 //   REPRISE_ASSIGN(auto logits, session.feed(prompt));   // after the last token
 //   REPRISE_ASSIGN(logits, session.feed({&next, 1}));
 #pragma once
@@ -25,7 +25,8 @@ struct ModelExecutables {
 
 class Session {
  public:
-  Session(const ModelExecutables& executables, const LlamaConfig& config, std::int64_t capacity);
+  /// Errors: `limit` when the caches do not fit the memory.
+  static Result<Session> begin(const ModelExecutables& executables, const LlamaConfig& config, std::int64_t capacity);
 
   /// Appends the tokens, at least one; they fit the capacity. Logits after the last, valid until the next call.
   Result<std::span<const float>> feed(std::span<const std::int32_t> tokens, const RunOptions& options = {});
@@ -34,7 +35,10 @@ class Session {
   std::int64_t room() const { return capacity_ - position_; }
 
  private:
-  const ModelExecutables& executables_;
+  Session(const ModelExecutables& executables, std::int64_t capacity, std::vector<mlx::core::array> caches)
+      : executables_(&executables), capacity_(capacity), caches_(std::move(caches)) {}
+
+  const ModelExecutables* executables_;
   std::int64_t capacity_;
   std::int64_t position_ = 0;
   std::vector<mlx::core::array> caches_;

@@ -114,7 +114,7 @@ class TextModel::Impl {
     // The last token generated is not fed back, so it needs no row.
     const std::int64_t most = report.prompt_tokens + std::min(options.max_tokens - 1, context - report.prompt_tokens);
     REPRISE_ASSIGN(const auto compiled, executables(capacity_for(most)));
-    Session session(*compiled, config_, capacity_for(most));
+    REPRISE_ASSIGN(Session session, Session::begin(*compiled, config_, capacity_for(most)));
     const RunOptions run_options{.cancel = options.cancel};
     const Clock::time_point prefill_start = Clock::now();
     REPRISE_ASSIGN(std::span<const float> logits, session.feed(tokens, run_options));

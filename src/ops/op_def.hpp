@@ -76,7 +76,11 @@ struct InferContext {
 
   template <typename... Args>
   Error error(fmt::format_string<Args...> text, Args&&... args) const {
-    return make_error(ErrorCode::infer, text, std::forward<Args>(args)...);
+    // Attributes of a faulty program may have any length; a message has not.
+    constexpr std::size_t kMaxMessage = 1000;
+    std::string message = fmt::format(text, std::forward<Args>(args)...);
+    if (message.size() > kMaxMessage) message = message.substr(0, kMaxMessage) + "...";
+    return Error(ErrorCode::infer, std::move(message));
   }
 
   /// Operand i has one of `allowed`'s dtypes.

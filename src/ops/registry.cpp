@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/suggest.hpp"
 #include "ops/families.hpp"
 #include "reprise/ops.hpp"
 
@@ -65,6 +66,7 @@ OpInfo info_of(const OpDef& op) {
                    : *field.default_value != 0   ? "true"
                                                  : "false";
       }
+      if (field.may_be_left_out) fallback = "[]";
       info.attributes.push_back({field.name, kind_name(field), field.summary, std::move(fallback)});
     }
     info.wire = describe_wire(*op.attrs);
@@ -83,6 +85,12 @@ std::span<const OpDef* const> all_defs() {
     return out;
   }();
   return all;
+}
+
+std::string nearest_name(std::string_view name) {
+  std::vector<std::string_view> known;
+  for (const OpDef* def : all_defs()) known.push_back(def->name);
+  return suggest(name, known);
 }
 
 const OpDef* find_def(std::string_view name) {

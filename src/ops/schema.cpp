@@ -376,7 +376,7 @@ Result<std::vector<Attr>> attrs_from_named(const Schema& schema, std::span<const
   for (const Field& field : schema.fields) {
     if (field.kind == FieldKind::count) continue;
     const bool given = std::any_of(named.begin(), named.end(), [&](const auto& n) { return n.first == field.name; });
-    if (given) continue;
+    if (given || field.may_be_left_out) continue;
     if (!field.default_value) {
       return make_error(ErrorCode::verify, "attribute '{}' is missing; wanted {}", field.name, kind_name(field));
     }

@@ -57,6 +57,7 @@ struct Field {
   std::int64_t min = std::numeric_limits<std::int32_t>::min();
   std::int64_t max = std::numeric_limits<std::int32_t>::max();
   std::optional<std::int64_t> default_value;  ///< for integer and flag: what builder and text form may leave out
+  bool may_be_left_out = false;               ///< for lists: left out, it is empty
   void* (*slot)(void*) = nullptr;             ///< where the value lives in the attribute struct
 };
 
@@ -169,6 +170,14 @@ constexpr Field integers(std::string_view name, std::string_view summary, Extent
           .min = range.min,
           .max = range.max,
           .slot = detail::slot<Member>};
+}
+
+/// A counted list that builder and text form may leave out when it is empty.
+template <auto Member>
+constexpr Field optional_integers(std::string_view name, std::string_view summary, Range range = {}) {
+  Field field = integers<Member>(name, summary, Extent::own, range);
+  field.may_be_left_out = true;
+  return field;
 }
 
 template <auto Member>

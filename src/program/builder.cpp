@@ -79,12 +79,6 @@ Result<std::vector<Attr>> encode(const ops::OpDef& op, const Builder::Attrs& att
   return ops::attrs_from_named(*op.attrs, named);
 }
 
-std::string nearest(std::string_view name) {
-  std::vector<std::string_view> known;
-  for (const ops::OpDef* def : ops::all_defs()) known.push_back(def->name);
-  return suggest(name, known);
-}
-
 }  // namespace
 
 Builder::Builder() : state_(std::make_shared<detail::BuilderState>()) {}
@@ -149,7 +143,8 @@ Builder::Values Builder::ops(std::string_view name, const Values& operands, cons
   }
   const ops::OpDef* def = ops::find_def(name);
   if (!def) {
-    state.fail(make_error(ErrorCode::invalid_argument, "unknown op \"{}\"{}", printable(name), nearest(name)), name);
+    state.fail(make_error(ErrorCode::invalid_argument, "unknown op \"{}\"{}", printable(name), ops::nearest_name(name)),
+               name);
   } else if (has(def->traits, ops::Trait::control)) {
     state.fail(make_error(ErrorCode::invalid_argument, "has sub-programs; wanted {}_loop()", name), name);
   } else if (auto encoded = encode(*def, attrs)) {

@@ -7,6 +7,9 @@
 namespace reprise {
 namespace {
 
+/// As NumPy has it. Without a bound, types of huge ranks cost more than the program that asks for them.
+constexpr std::size_t kMaxRank = 64;
+
 /// MLX counts a dimension in 32 bits.
 constexpr std::int64_t kMaxDimension = std::numeric_limits<std::int32_t>::max();
 
@@ -34,20 +37,24 @@ class Inferrer {
     return out;
   }
 
-  Status check_size(const TensorType& type) const {
+  Status check_size(const TensorType& type, std::string_view what = "a result") const {
+    if (type.shape.size() > kMaxRank) {
+      return make_error(ErrorCode::limit, "{} would have rank {}; at most {} is supported", what, type.shape.size(),
+                        kMaxRank);
+    }
     for (const auto dim : type.shape) {
       if (dim < 0 || dim > kMaxDimension) {
-        return make_error(ErrorCode::infer, "a result would be {}; a dimension may have 0 to {}", to_string(type),
+        return make_error(ErrorCode::infer, "{} would be {}; a dimension may have 0 to {}", what, to_string(type),
                           kMaxDimension);
       }
     }
     const auto count = element_count(type.shape);
     std::int64_t bytes = 0;
     if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(type.dtype)), &bytes)) {
-      return make_error(ErrorCode::limit, "a result would be {}, more bytes than 64 bits count", to_string(type));
+      return make_error(ErrorCode::limit, "{} would be {}, more bytes than 64 bits count", what, to_string(type));
     }
     if (bytes > max_bytes_) {
-      return make_error(ErrorCode::limit, "a result would be {} and take {} bytes; the limit is {}", to_string(type),
+      return make_error(ErrorCode::limit, "{} would be {} and take {} bytes; the limit is {}", what, to_string(type),
                         bytes, max_bytes_);
     }
     return {};
@@ -151,8 +158,8 @@ Result<TypedProgram> infer(std::shared_ptr<const VerifiedProgram> verified, std:
   }
   Inferrer inferrer(program, inputs, max_bytes);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (auto fits = inferrer.check_size(inputs[i]); !fits) {
-      return fits.error().with_context(fmt::format("infer: input {}", i));
+    if (auto fits = inferrer.check_size(inputs[i], fmt::format("input {}", i)); !fits) {
+      return fits.error().with_context("infer");
     }
   }
   auto types = inferrer.list(verified->list(), {}, "");

@@ -94,7 +94,7 @@ class Verifier {
   bool resolve(const Instruction& instruction, const std::string& where, const Scope& scope, VerifiedInstruction& out) {
     out.op = ops::find_def(instruction.op);
     if (!out.op) {
-      fault("{}: unknown op \"{}\"", where, printable(instruction.op));
+      fault("{}: unknown op \"{}\"{}", where, printable(instruction.op), ops::nearest_name(instruction.op));
       return false;
     }
     const std::size_t operands = instruction.operands.size();

@@ -1,6 +1,7 @@
 #include "reprise/executable.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <mutex>
 
 #include "backends/specialised.hpp"
@@ -112,7 +113,29 @@ const CompileOptions& Executable::options() const { return impl_->options(); }
 ExecutableStats Executable::stats() const { return impl_->stats(); }
 std::uint64_t Executable::id() const { return impl_->id(); }
 
+namespace {
+
+// MLX reads these as numbers without looking: one that is none makes it spin for ever or worse.
+Status check_environment() {
+  constexpr const char* kNumbers[] = {"MLX_BFS_MAX_WIDTH", "MLX_MAX_OPS_PER_BUFFER", "MLX_MAX_MB_PER_BUFFER"};
+  for (const char* name : kNumbers) {
+    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets the environment
+    if (!value) continue;
+    const std::string_view text(value);
+    int number = 0;
+    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (code != std::errc{} || stop != text.data() + text.size() || number < 1) {
+      return make_error(ErrorCode::invalid_argument, "environment variable {} is '{}'; wanted a positive number", name,
+                        text.substr(0, 64));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<Executable> compile(const Program& program, const CompileOptions& options) {
+  REPRISE_RETURN_IF_ERROR(check_environment());
   if (!mlx_backend::is_available(options.device)) {
     return make_error(ErrorCode::unsupported, "device {} is not available here", to_string(options.device));
   }

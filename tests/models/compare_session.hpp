@@ -36,7 +36,7 @@ inline float greatest_difference(std::span<const float> a, const float* b) {
 inline void check_session(const Loaded& model, const ModelExecutables& executables, std::int64_t capacity,
                           std::span<const std::int32_t> tokens, const std::vector<float>& reference,
                           std::int64_t prompt, std::int64_t decoded) {
-  Session session(executables, model.config, capacity);
+  Session session = Session::begin(executables, model.config, capacity).value();
   const std::int64_t end = std::min<std::int64_t>(static_cast<std::int64_t>(tokens.size()), prompt + decoded);
   std::int64_t fed = 0;
   while (fed < end) {

@@ -79,7 +79,7 @@ TEST(Session, TakesPromptsInParts) {
   const auto tokens = some_tokens(50, model.config.vocabulary);
   const auto reference = model.all_at_once(tokens);
   const ModelExecutables executables = model.executables(50);
-  Session session(executables, model.config, 50);
+  Session session = Session::begin(executables, model.config, 50).value();
   std::size_t fed = 0;
   for (const std::size_t part : {7, 6, 1, 31, 5}) {
     const auto logits = session.feed(std::span(tokens).subspan(fed, part)).value();
@@ -94,7 +94,7 @@ TEST(Session, RefusesMoreThanItsRoom) {
   const Loaded model(TinyLlama().write(folder, "tiny.gguf"));
   const auto tokens = some_tokens(10, model.config.vocabulary);
   const ModelExecutables executables = model.executables(9);
-  Session session(executables, model.config, 9);
+  Session session = Session::begin(executables, model.config, 9).value();
   EXPECT_EQ(session.feed(tokens).error().code(), ErrorCode::limit);
   EXPECT_EQ(session.feed({}).error().code(), ErrorCode::limit);
   ASSERT_TRUE(session.feed(std::span(tokens).first(9)));  // neither did harm
@@ -106,7 +106,7 @@ TEST(Session, ACancelledOneSaysSo) {
   const Loaded model(TinyLlama().write(folder, "tiny.gguf"));
   const auto tokens = some_tokens(3, model.config.vocabulary);
   const ModelExecutables executables = model.executables(16);
-  Session session(executables, model.config, 16);
+  Session session = Session::begin(executables, model.config, 16).value();
   CancelToken cancel;
   cancel.cancel();
   EXPECT_EQ(session.feed(tokens, {.cancel = &cancel}).error().code(), ErrorCode::cancelled);

@@ -12,7 +12,10 @@ std::atomic<std::size_t> live_graphs{0};
 class TapeFunction final : public GraphFunction {
  public:
   explicit TapeFunction(Tape tape) : tape_(std::move(tape)) {}
-  std::vector<array> call(std::vector<array> inputs) const override { return tape_.replay(std::move(inputs)); }
+  std::vector<array> call(std::vector<array> inputs) const override {
+    require_memory(tape_.peak_bytes());
+    return tape_.replay(std::move(inputs));
+  }
 
  private:
   Tape tape_;

@@ -39,7 +39,12 @@ constexpr int lowerings_of(const ops::OpDef& op) {
   int n = 0;
   for (const auto& family : kLowerings) {
     for (const Lowering& l : family) {
+#ifdef __SANITIZE_ADDRESS__
+      // GCC 12 does not take comparisons of such addresses for constant here; the other builds check them.
+      if (l.name == op.name) ++n;
+#else
       if (l.name == op.name && l.attrs_type == op.attrs_type()) ++n;
+#endif
     }
   }
   return n;

@@ -3,6 +3,8 @@
 
 #include <mlx/mlx.h>
 
+#include <system_error>
+
 #include "backends/mlx/block.hpp"
 #include "backends/mlx/worker.hpp"
 #include "base/format.hpp"
@@ -18,8 +20,12 @@ Status guarded(std::string_view stage, const Work& work) {
   } catch (const std::logic_error& e) {
     // std::invalid_argument is a logic_error too: MLX's refusal of something that inference let through.
     return make_error(ErrorCode::internal, "{}: {}", stage, e.what());
+  } catch (const MemoryError& e) {
+    return make_error(ErrorCode::limit, "{}: {}", stage, e.what());
   } catch (const std::bad_alloc&) {
     return make_error(ErrorCode::limit, "{}: out of memory", stage);
+  } catch (const std::system_error& e) {
+    return make_error(ErrorCode::limit, "{}: no thread can be started: {}", stage, e.what());
   } catch (const std::exception& e) {
     return make_error(ErrorCode::runtime, "{}: {}", stage, e.what());
   }

@@ -6,12 +6,22 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <vector>
 
 namespace reprise::mlx_backend {
 
 namespace mx = mlx::core;
 using mx::array;
+
+/// Thrown instead of letting MLX write through a null pointer, which is what it does when memory cannot be had.
+class MemoryError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Throws MemoryError when so many bytes cannot be had at once.
+void require_memory(std::size_t bytes);
 
 /// Bound to the stream that its operations were recorded on: replay it on that stream's thread, one at a time.
 class Tape {
@@ -24,6 +34,10 @@ class Tape {
   std::vector<array> replay(std::vector<array> inputs) const;
 
   std::size_t size() const { return nodes_.size(); }
+
+  /// Bytes that the results of its operations take at most at one time, by the order of recording; results that only
+  /// show their operand's memory count nothing. Who replays calls require_memory with it.
+  std::size_t peak_bytes() const { return peak_bytes_; }
 
  private:
   struct Node {
@@ -38,6 +52,9 @@ class Tape {
   std::vector<Node> nodes_;
   std::vector<std::uint32_t> outputs_;
   std::size_t num_slots_ = 0;
+  std::size_t peak_bytes_ = 0;
+
+  void find_peak();
 };
 
 /// An array without data that stands for an input while a tape is recorded.

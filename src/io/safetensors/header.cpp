@@ -138,7 +138,14 @@ class Handler {
     return true;
   }
 
-  bool null() { return unexpected("null"); }
+  bool null() {
+    // What MLX writes when there is no metadata.
+    if (place_ == Place::entry && in_metadata_) {
+      place_ = Place::names;
+      return true;
+    }
+    return unexpected("null");
+  }
   bool boolean(bool) { return unexpected("a boolean"); }
   bool number_integer(number_integer_t value) { return unexpected(std::to_string(value)); }
   bool number_float(number_float_t, const string_t& text) { return unexpected(show(text)); }

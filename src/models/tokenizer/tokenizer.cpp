@@ -13,6 +13,9 @@
 namespace reprise {
 namespace {
 
+/// Finding special tokens costs up to the text times the longest of them.
+constexpr std::size_t kMaxSpecialBytes = 1024;
+
 constexpr std::int32_t kNoToken = -1;
 constexpr std::size_t kMaxTokens = std::size_t{1} << 24;  // far above any vocabulary; ids and ranks stay small
 
@@ -119,6 +122,10 @@ struct Tokenizer::State {
 Status Tokenizer::State::add_piece(std::size_t id, TokenType type, const std::string& text) {
   const auto token = static_cast<std::int32_t>(id);
   if (is_special(type)) {
+    if (text.size() > kMaxSpecialBytes) {
+      return make_error(ErrorCode::invalid_argument, "tokenizer: special token {} has {} bytes, at most {} are wanted",
+                        id, text.size(), kMaxSpecialBytes);
+    }
     specials.add(text, token);
     special_ids.emplace(text, token);
   }

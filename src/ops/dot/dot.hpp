@@ -17,8 +17,8 @@ struct DotAttrs {
 inline constexpr Field kDotFields[] = {
     integers<&DotAttrs::contract_a>("contract_a", "axes of a to sum over", Extent::own),
     integers<&DotAttrs::contract_b>("contract_b", "the axes of b paired with them", Extent::own),
-    integers<&DotAttrs::batch_a>("batch_a", "batch axes of a", Extent::own),
-    integers<&DotAttrs::batch_b>("batch_b", "the axes of b paired with them", Extent::own)};
+    optional_integers<&DotAttrs::batch_a>("batch_a", "batch axes of a"),
+    optional_integers<&DotAttrs::batch_b>("batch_b", "the axes of b paired with them")};
 inline constexpr Schema kDotSchema = schema<DotAttrs>(kDotFields);
 
 struct QuantizedMatmulAttrs {
