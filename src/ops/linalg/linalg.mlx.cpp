@@ -1,6 +1,7 @@
 #include "ops/linalg/linalg.mlx.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "backends/mlx/convert.hpp"
@@ -124,6 +125,23 @@ std::vector<array> jacobi_svd(const LowerContext& context, const array& a, mx::S
       {a}, {context.shape(0), context.shape(1), context.shape(2)}, {mx::complex64, mx::float32, mx::complex64}, s);
 }
 
+// Where each row of the matrix went: LAPACK's exchanges, undone from the last.
+array permutation(const LowerContext& context, const array& exchanged, int m, int k, mx::Stream s) {
+  const auto rows_of = static_cast<std::size_t>(m);
+  const auto exchanges = static_cast<std::size_t>(k);
+  return host_operation(
+      "Permutation",
+      [rows_of, exchanges](const std::vector<HostBuffer>& in, const std::vector<HostBuffer>& out) {
+        for (std::size_t i = 0; i < out[0].size / rows_of; ++i) {
+          const std::uint32_t* exchange = in[0].as<std::uint32_t>() + i * exchanges;
+          std::uint32_t* row = out[0].as<std::uint32_t>() + i * rows_of;
+          std::iota(row, row + rows_of, 0u);
+          for (std::size_t j = exchanges; j-- > 0;) std::swap(row[j], row[exchange[j]]);
+        }
+      },
+      {exchanged}, {context.shape(0)}, {mx::uint32}, s)[0];
+}
+
 // MLX gives LAPACK 5k^2 + 5k numbers of work space. For complex matrices that are neither near to square nor twice as
 // long as wide LAPACK writes beyond them.
 bool lapack_overflows(const array& a) {
@@ -215,8 +233,23 @@ std::vector<array> lower_lu(const LowerContext& context) {
     return out;
   }
   const Finite a = finite(context[0], s);
-  const auto factors = mx::linalg::lu(a.matrices, s);
-  return {factors[0], factors[1], nan_where(a.spoilt, factors[2], s)};
+  const auto [packed, exchanged] = mx::linalg::lu_factor(a.matrices, s);
+  // MLX says that its factors hold as many elements as they have bytes, so an element-wise operation on them, as in its
+  // own lu(), writes beyond its result. A copy by shape does not go by that number.
+  const array factors = mx::contiguous(packed, false, s);
+  const int m = rows(factors);
+  const int n = columns(factors);
+  const int k = std::min(m, n);
+  const auto part = [&](const array& x, int r, int c) {
+    mx::Shape stop = x.shape();
+    stop[stop.size() - 2] = r;
+    stop[stop.size() - 1] = c;
+    return mx::slice(x, mx::Shape(stop.size(), 0), stop, s);
+  };
+  const array ones = mx::eye(m, k, 0, factors.dtype(), s);
+  const array lower = mx::add(part(mx::tril(factors, -1, s), m, k), ones, s);
+  const array upper = part(mx::triu(factors, 0, s), k, n);
+  return {permutation(context, exchanged, m, k, s), lower, nan_where(a.spoilt, upper, s)};
 }
 
 }  // namespace reprise::mlx_backend
