@@ -14,7 +14,7 @@ struct Options {
   std::string file;
   std::vector<std::string> inputs;
   std::string output;
-  std::int64_t capacity = 0;  ///< 0: not given
+  std::optional<std::int64_t> capacity;
 };
 
 /// Rows of the caches in a model's program, where its context has as many.
@@ -31,7 +31,7 @@ Result<Shown> read(const Options& options) {
       return Error(ErrorCode::invalid_argument, "--input goes with program files; a model's inputs are known");
     }
     REPRISE_ASSIGN(const TextModel model, TextModel::load(options.file));
-    const std::int64_t capacity = options.capacity > 0 ? options.capacity : std::min(kDefaultCapacity, model.context());
+    const std::int64_t capacity = options.capacity.value_or(std::min(kDefaultCapacity, model.context()));
     REPRISE_ASSIGN(Program program, model.decode_program(capacity));
     return Shown{std::move(program), model.decode_inputs(capacity)};
   }

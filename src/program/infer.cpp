@@ -37,25 +37,23 @@ class Inferrer {
     return out;
   }
 
-  Status check_size(const TensorType& type, std::string_view what = "a result") const {
+  Status check_size(const TensorType& type, std::string_view what = "a result would be") const {
     if (type.shape.size() > kMaxRank) {
-      return make_error(ErrorCode::limit, "{} would have rank {}; at most {} is supported", what, type.shape.size(),
-                        kMaxRank);
+      return make_error(ErrorCode::limit, "{} of rank {}; at most {} is supported", what, type.shape.size(), kMaxRank);
     }
     for (const auto dim : type.shape) {
       if (dim < 0 || dim > kMaxDimension) {
-        return make_error(ErrorCode::infer, "{} would be {}; a dimension may have 0 to {}", what, to_string(type),
+        return make_error(ErrorCode::infer, "{} {}; a dimension may have 0 to {}", what, to_string(type),
                           kMaxDimension);
       }
     }
     const auto count = element_count(type.shape);
     std::int64_t bytes = 0;
     if (!count || __builtin_mul_overflow(*count, static_cast<std::int64_t>(size_of(type.dtype)), &bytes)) {
-      return make_error(ErrorCode::limit, "{} would be {}, more bytes than 64 bits count", what, to_string(type));
+      return make_error(ErrorCode::limit, "{} {}, more bytes than 64 bits count", what, to_string(type));
     }
     if (bytes > max_bytes_) {
-      return make_error(ErrorCode::limit, "{} would be {} and take {} bytes; the limit is {}", what, to_string(type),
-                        bytes, max_bytes_);
+      return make_error(ErrorCode::limit, "{} {}, {} bytes; the limit is {}", what, to_string(type), bytes, max_bytes_);
     }
     return {};
   }
@@ -158,7 +156,7 @@ Result<TypedProgram> infer(std::shared_ptr<const VerifiedProgram> verified, std:
   }
   Inferrer inferrer(program, inputs, max_bytes);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (auto fits = inferrer.check_size(inputs[i], fmt::format("input {}", i)); !fits) {
+    if (auto fits = inferrer.check_size(inputs[i], fmt::format("input {} is", i)); !fits) {
       return fits.error().with_context("infer");
     }
   }

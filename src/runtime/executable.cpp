@@ -115,21 +115,17 @@ std::uint64_t Executable::id() const { return impl_->id(); }
 
 namespace {
 
-// MLX reads these as numbers without looking: one that is none makes it spin for ever or worse.
+// MLX takes the width of its search from there without looking: with one that is no number it spins for ever.
 Status check_environment() {
-  constexpr const char* kNumbers[] = {"MLX_BFS_MAX_WIDTH", "MLX_MAX_OPS_PER_BUFFER", "MLX_MAX_MB_PER_BUFFER"};
-  for (const char* name : kNumbers) {
-    const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nothing here sets the environment
-    if (!value) continue;
-    const std::string_view text(value);
-    int number = 0;
-    const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (code != std::errc{} || stop != text.data() + text.size() || number < 1) {
-      return make_error(ErrorCode::invalid_argument, "environment variable {} is '{}'; wanted a positive number", name,
-                        text.substr(0, 64));
-    }
-  }
-  return {};
+  constexpr const char* kName = "MLX_BFS_MAX_WIDTH";
+  const char* value = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): nothing here sets the environment
+  if (!value) return {};
+  const std::string_view text(value);
+  int number = 0;
+  const auto [stop, code] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (code == std::errc{} && stop == text.data() + text.size() && number > 0) return {};
+  return make_error(ErrorCode::invalid_argument, "environment variable {} is '{}'; wanted a positive number", kName,
+                    text.substr(0, 64));
 }
 
 }  // namespace

@@ -69,8 +69,7 @@ TEST(Infer, RefusesDtypesThatTheRowLacks) {
 
 TEST(Infer, CountsInputs) {
   EXPECT_EQ(outputs(kAdd, {f32({2})}), "infer: 1 inputs given; the program takes 2");
-  EXPECT_EQ(outputs(kAdd, {f32({2}), f32({-1})}),
-            "infer: input 1: a result would be f32[-1]; a dimension may have 0 to 2147483647");
+  EXPECT_EQ(outputs(kAdd, {f32({2}), f32({-1})}), "infer: input 1 is f32[-1]; a dimension may have 0 to 2147483647");
 }
 
 std::string loop(std::string_view cond, std::string_view body) {
@@ -120,13 +119,14 @@ TEST(Infer, B57_SizesOverTheLimits) {
   EXPECT_EQ(outputs(kAdd, {f32(column), f32(row)}),
             "infer: instruction 0 (add): a result would be f32[2147483647, 2147483647], more bytes than 64 bits count");
   EXPECT_EQ(outputs(kAdd, {f32({2147483648}), f32({})}),
-            "infer: input 0: a result would be f32[2147483648]; a dimension may have 0 to 2147483647");
-  EXPECT_EQ(
-      outputs(kAdd, {f32({1000}), f32({1000, 1})}, 1'000'000),
-      "infer: instruction 0 (add): a result would be f32[1000, 1000] and take 4000000 bytes; the limit is 1000000");
+            "infer: input 0 is f32[2147483648]; a dimension may have 0 to 2147483647");
+  EXPECT_EQ(outputs(kAdd, {f32({1000}), f32({1000, 1})}, 1'000'000),
+            "infer: instruction 0 (add): a result would be f32[1000, 1000], 4000000 bytes; the limit is 1000000");
   EXPECT_EQ(outputs(kAdd, {f32({1000}), f32({1000, 1})}, 4'000'000), "f32[1000, 1000]");
   EXPECT_EQ(outputs("inputs 1\n%0 = bitcast in0 {dtype = uint8}\nreturn %0\n", {{DType::float32, {2147483647}}}),
             "infer: instruction 0 (bitcast): a result would be u8[8589934588]; a dimension may have 0 to 2147483647");
+  EXPECT_EQ(outputs(kAdd, {f32(Shape(64, 1)), f32({})}), to_string(f32(Shape(64, 1))));
+  EXPECT_EQ(outputs(kAdd, {f32(Shape(65, 1)), f32({})}), "infer: input 0 is of rank 65; at most 64 is supported");
   EXPECT_EQ(outputs(kAdd, {f32({2147483647, 0}), f32({2147483647, 2147483647, 0})}), "f32[2147483647, 2147483647, 0]");
 }
 

@@ -8,11 +8,11 @@ def command(*words):
     return [os.environ["REPRISE"], *words]
 
 
-def reprise(*words, timeout=240, **options):
-    """The time limit only guards against a hang."""
+def reprise(*words, timeout=240, before=(), **options):
+    """The time limit only guards against a hang. `before` is a command that runs the program, such as prlimit."""
     if "stdout" not in options:
         options["stdout"] = subprocess.PIPE
-    return subprocess.run(command(*words), stderr=subprocess.PIPE, timeout=timeout, **options)
+    return subprocess.run([*before, *command(*words)], stderr=subprocess.PIPE, timeout=timeout, **options)
 
 
 def output(*words, **options):

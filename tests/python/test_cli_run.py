@@ -170,3 +170,27 @@ def test_targets(folder, words, says):
 @pytest.mark.parametrize("threads", ["1", "2", "1024"])
 def test_threads(folder, threads):
     output("run", folder / "add.rp", "--input", folder / "both.npz", "--threads", threads)
+
+
+def test_outputs_come_together_or_not_at_all(folder):
+    (folder / "out").mkdir()
+    (folder / "out" / "out1.npy").mkdir()
+    failure(1, "run", folder / "add.rp", "--input", folder / "both.npz", "--output-dir", folder / "out", "--output",
+            folder / "o.npz")
+    assert sorted(os.listdir(folder / "out")) == ["out1.npy"]
+    assert not (folder / "o.npz").exists()
+
+
+def test_a_file_size_limit_is_an_error(folder):
+    command = ["prlimit", "--fsize=10"]
+    done = reprise("run", folder / "add.rp", "--input", folder / "both.npz", "--output", folder / "o.npz", before=command)
+    assert done.returncode == 1, done
+    assert done.stderr.startswith(b"reprise: ") and done.stderr.count(b"\n") == 1
+    assert not [name for name in os.listdir(folder) if name.startswith(".reprise") or name == "o.npz"]
+
+
+@pytest.mark.parametrize("value", ["abc", "", "0"])
+def test_a_width_that_is_no_number_is_an_error(folder, value):
+    message = failure(2, "run", folder / "add.rp", "--input", folder / "both.npz",
+                      env={**os.environ, "MLX_BFS_MAX_WIDTH": value})
+    assert "MLX_BFS_MAX_WIDTH" in message

@@ -167,6 +167,10 @@ TEST(Tokenizer, RefusesBrokenVocabularies) {
   spec.tokens[257] = "ab";
   EXPECT_EQ(error_of(spec), "tokenizer: tokens 256 and 257 are both \"ab\"");
   spec = small_spec();
+  spec.tokens[266] = std::string(1025, 'a');
+  spec.types[266] = TokenType::user_defined;
+  EXPECT_EQ(error_of(spec), "tokenizer: special token 266 has 1025 bytes, at most 1024 are wanted");
+  spec = small_spec();
   spec.bos = 267;
   EXPECT_EQ(error_of(spec), "tokenizer: bos id is 267, the vocabulary has ids 0 to 266");
   spec = small_spec();

@@ -1,0 +1,40 @@
+// What cannot be had is refused: MLX itself would write through a null pointer.
+#include "backends/mlx/tape.hpp"
+#include "base/machine.hpp"
+#include "runtime/support.hpp"
+
+namespace reprise {
+namespace {
+
+// The result is half of the memory, the count that it is cast from four times the memory.
+TEST(Memory, IntermediateResultsCount) {
+  const std::int64_t rows = machine_memory() / 2 / 65536;
+  const Executable exe = compiled("inputs 0\n %0 = iota {dtype = uint8, axis = -1, shape = [" + std::to_string(rows) +
+                                  ", 65536]}\n return %0\n");
+  const auto out = exe.run({});
+  ASSERT_FALSE(out);
+  EXPECT_EQ(out.error().code(), ErrorCode::limit);
+  EXPECT_NE(out.error().message().find("cannot be had"), std::string::npos) << out.error().message();
+}
+
+TEST(Memory, IsAskedForInOneGo) {
+  mlx_backend::require_memory(0);
+  mlx_backend::require_memory(64 << 20);
+  EXPECT_THROW(mlx_backend::require_memory(SIZE_MAX), mlx_backend::MemoryError);
+}
+
+// Views and what is let go on the way take nothing; what lives at one time adds up.
+TEST(Memory, ATapeKnowsItsPeak) {
+  namespace mx = mlx::core;
+  const mx::Stream s = mx::default_stream(mx::Device::cpu);
+  const mx::array x = mlx_backend::placeholder({1000}, mx::float32);
+  const mx::array chain = mx::negative(mx::negative(mx::negative(x, s), s), s);
+  EXPECT_EQ(mlx_backend::Tape::record({x}, {chain}).peak_bytes(), 8000u);
+  const mx::array wide = mx::broadcast_to(x, {1000, 1000}, s);
+  EXPECT_EQ(mlx_backend::Tape::record({x}, {wide}).peak_bytes(), 0u);
+  const mx::array both = mx::add(mx::negative(x, s), mx::abs(x, s), s);
+  EXPECT_EQ(mlx_backend::Tape::record({x}, {both}).peak_bytes(), 12000u);
+}
+
+}  // namespace
+}  // namespace reprise
