@@ -192,6 +192,10 @@ Term encode_real(double d) {
 }
 
 Result<Term> encode_constant(const Constant& c) {
+  if (static_cast<int>(c.dtype) >= kDTypeCount) {
+    return make_error(ErrorCode::invalid_argument, "a constant has dtype {}, which has no name",
+                      static_cast<int>(c.dtype));
+  }
   Term value = Term::integer(0);
   if (const auto* i = std::get_if<std::int64_t>(&c.value)) value = Term::integer(*i);
   if (const auto* u = std::get_if<std::uint64_t>(&c.value)) value = Term::natural(*u);
