@@ -17,6 +17,17 @@ TEST(Memory, IntermediateResultsCount) {
   EXPECT_NE(out.error().message().find("cannot be had"), std::string::npos) << out.error().message();
 }
 
+// What a convolution unfolds is more than its operands and its result.
+TEST(Memory, ConvolutionsUnfold) {
+  const Executable exe = compiled(
+      "inputs 2\n %0 = conv_general in0, in1 {strides = [1, 1], low = [0, 0], high = [0, 0], kernel_dilation = [1, 1], "
+      "input_dilation = [1, 1], groups = 1}\n return %0\n");
+  const std::vector<TensorType> types{{DType::float32, {64, 600, 600, 64}}, {DType::float32, {1, 300, 300, 64}}};
+  const Status made = exe.specialise(types);  // 133 TB
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::limit) << made.error().message();
+}
+
 TEST(Memory, IsAskedForInOneGo) {
   mlx_backend::require_memory(0);
   mlx_backend::require_memory(64 << 20);

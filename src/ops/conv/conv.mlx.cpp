@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "backends/mlx/convert.hpp"
+#include "backends/mlx/tape.hpp"
 #include "backends/mlx/term.hpp"
 
 namespace reprise::mlx_backend {
@@ -113,9 +114,28 @@ array gathered_convolution(const array& input, const array& weight, const ops::C
 
 }  // namespace
 
+namespace {
+
+// Convolution unfolds its input on the CPU: for each place of the result all the elements that the kernel covers. MLX
+// does so out of sight of whoever adds up the results.
+std::size_t unfolded_bytes(const LowerContext& context) {
+  std::size_t bytes = std::max<std::size_t>(context.dtype().size(), sizeof(float));
+  bool overflow = false;
+  const auto times = [&](std::int64_t n) {
+    overflow |= __builtin_mul_overflow(bytes, static_cast<std::size_t>(n), &bytes);
+  };
+  const Shape& out = context.results[0].shape;
+  for (std::size_t i = 0; i + 1 < out.size(); ++i) times(out[i]);  // batch and places
+  for (int axis = 1; axis < static_cast<int>(context[1].ndim()); ++axis) times(context[1].shape(axis));
+  return overflow ? SIZE_MAX : bytes;
+}
+
+}  // namespace
+
 array lower_conv(const LowerContext& context, const ops::ConvAttrs& attrs) {
   const mx::Stream stream = context.stream;
   if (element_count(context.results[0].shape) == 0 || context[1].size() == 0) return zeros_of(context);
+  if (on_cpu(context)) require_memory(unfolded_bytes(context));
   // MLX's CPU products add up 16-bit numbers in 16 bits.
   const mx::Dtype dtype = on_cpu(context) && is_half(context.dtype()) ? mx::float32 : context.dtype();
   const auto operand = [&](std::size_t i) {
