@@ -45,16 +45,17 @@ class TextModel::Impl {
     return llama_program(config_, weights_, {.logits = logits, .capacity = capacity});
   }
 
-  Result<Executable> compile(Logits logits, std::int64_t capacity) const {
-    REPRISE_ASSIGN(const Program made, program(logits, capacity));
+  Result<Executable> compile(const Program& made) const {
     return reprise::compile(made, {.backend = options_.backend, .device = options_.device});
   }
 
   Result<std::shared_ptr<const ModelExecutables>> executables(std::int64_t capacity) const {
     const std::lock_guard lock(mutex_);
     if (auto found = compiled_.find(capacity)) return *std::move(found);
-    REPRISE_ASSIGN(Executable prefill, compile(Logits::last, capacity));
-    REPRISE_ASSIGN(Executable decode, compile(Logits::last, capacity));
+    // One program serves both; each has an executable, so that prompts never push the decoder's specialisation out.
+    REPRISE_ASSIGN(const Program shared, program(Logits::last, capacity));
+    REPRISE_ASSIGN(Executable prefill, compile(shared));
+    REPRISE_ASSIGN(Executable decode, compile(shared));
     auto made = std::make_shared<const ModelExecutables>(ModelExecutables{std::move(prefill), std::move(decode)});
     compiled_.insert(capacity, made);
     return made;
@@ -165,7 +166,8 @@ class TextModel::Impl {
       }
     }
     const std::int64_t capacity = capacity_for(count);
-    REPRISE_ASSIGN(const Executable scorer, compile(Logits::all, capacity));
+    REPRISE_ASSIGN(const Program made, program(Logits::all, capacity));
+    REPRISE_ASSIGN(const Executable scorer, compile(made));
     return score(scorer, config_, capacity, tokens);
   }
 

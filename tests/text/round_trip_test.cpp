@@ -144,11 +144,9 @@ TEST(RoundTrip, EveryOpOfTheTable) {
 }
 
 TEST(RoundTrip, FlagsThatAreNotZeroOrOneStayRaw) {
-  const ops::OpDef* op = nullptr;
-  for (const ops::OpDef* def : ops::all_defs()) {
-    if (def->attrs && !def->attrs->fields.empty() && def->attrs->fields[0].kind == ops::FieldKind::flag) op = def;
-  }
-  if (!op) GTEST_SKIP() << "no op starts with a flag";
+  // A flag and then a list: two attributes decode, so that only the flag's value keeps them from being named.
+  const ops::OpDef* op = ops::find_def("sum");
+  ASSERT_TRUE(op && op->attrs->fields[0].kind == ops::FieldKind::flag);
   ProgramData data;
   Instruction i;
   i.op = std::string(op->name);

@@ -2,12 +2,13 @@
 
 #include <limits>
 
+#include "backends/mlx/convert.hpp"
+#include "ops/slice/slice.mlx.hpp"
+
 namespace reprise::mlx_backend {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-array zeros(const LowerContext& context) { return mx::zeros(context.shape(), context.dtype(), context.stream); }
 
 array attend(const array& q, const array& k, const array& v, double scale, const std::optional<array>& mask,
              const std::optional<array>& sinks, mx::Stream s) {
@@ -56,7 +57,7 @@ array lower_sdpa(const LowerContext& context, const ops::ScaleAttrs& attrs, Mask
   std::optional<array> sinks;
   if (context.size() > sinks_at) sinks = context[sinks_at];
   // No key at all: nothing contributes, with sinks or without.
-  if (keys == 0 || is_empty(context)) return zeros(context);
+  if (keys == 0 || is_empty(context)) return zeros_of(context);
 
   const mx::Dtype dtype = context.dtype();
   std::optional<array> mask;
@@ -85,7 +86,7 @@ array lower_sdpa_key_masked(const LowerContext& context, const ops::KeyMaskedAtt
   const mx::Stream s = context.stream;
   const array& q = context[0];
   const int keys = context[1].shape(2);
-  if (keys == 0 || is_empty(context)) return zeros(context);
+  if (keys == 0 || is_empty(context)) return zeros_of(context);
   const array offset = scalar(static_cast<double>(attrs.kv_offset), mx::int32);
   const array seen = combine(causal(q.shape(2), keys, offset, s), context[3], s);
   std::optional<array> sinks;
@@ -99,16 +100,7 @@ std::vector<array> lower_kv_cache_sdpa_update(const LowerContext& context, const
   const array& q = context[0];
   const int length = q.shape(1);
   const int capacity = context[3].shape(1);
-  // Rows below 0 or beyond the cache are moved inside, in the offset's own dtype.
-  const array offset = mx::reshape(context[5], {1}, s);
-  const int last = capacity - length;
-  array start = offset;
-  if (offset.dtype() == mx::uint64) {
-    start = mx::astype(mx::minimum(offset, scalar(last, mx::uint64), s), mx::int32, s);
-  } else {
-    const array wide = mx::astype(offset, mx::int64, s);
-    start = mx::astype(mx::clip(wide, scalar(0, mx::int64), scalar(last, mx::int64), s), mx::int32, s);
-  }
+  const array start = clamp_start(context[5], capacity - length, s);
   const auto updated = [&](std::size_t cache, std::size_t rows) {
     const array cast = mx::astype(context[rows], context[cache].dtype(), s);
     if (cast.size() == 0) return context[cache];
@@ -116,7 +108,7 @@ std::vector<array> lower_kv_cache_sdpa_update(const LowerContext& context, const
   };
   const array k_cache = updated(3, 1);
   const array v_cache = updated(4, 2);
-  if (q.size() == 0 || capacity == 0) return {zeros(context), k_cache, v_cache};
+  if (q.size() == 0 || capacity == 0) return {zeros_of(context), k_cache, v_cache};
   const auto heads_first = [&](const array& x) { return mx::transpose(x, {0, 2, 1, 3}, s); };
   const array reach = attrs.kv_offset == -1 ? start : scalar(static_cast<double>(attrs.kv_offset), mx::int32);
   const array seen = combine(causal(length, capacity, reach, s), context[6], s);

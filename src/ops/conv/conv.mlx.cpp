@@ -112,10 +112,6 @@ array gathered_convolution(const array& input, const array& weight, const ops::C
   return mx::reshape(mx::transpose(products, {1, 0, 2}, stream), result, stream);
 }
 
-}  // namespace
-
-namespace {
-
 // Convolution unfolds its input on the CPU: for each place of the result all the elements that the kernel covers. MLX
 // does so out of sight of whoever adds up the results.
 std::size_t unfolded_bytes(const LowerContext& context) {
