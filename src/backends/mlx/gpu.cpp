@@ -48,8 +48,9 @@ array dense_on_gpu(const array& x, mx::Stream stream) {
   } else if (!x.has_primitive() || !is_view(x.primitive())) {
     return x;
   }
-  // A selection always writes a buffer of its own, where contiguous() would keep an odd start.
-  return mx::where(scalar(1, mx::bool_), x, x, stream);
+  // A selection always writes a buffer of its own, where contiguous() alone would keep an odd start; it keeps the
+  // layout of an operand that is stored once and repeated, which contiguous() does not.
+  return mx::contiguous(mx::where(scalar(1, mx::bool_), x, x, stream), false, stream);
 }
 
 std::vector<array> operands_on_gpu(const ops::OpDef& op, std::span<const array> operands, mx::Stream stream) {
