@@ -20,15 +20,6 @@ namespace mx = mlx::core;
 
 using Arrays = std::vector<array>;
 
-double epsilon(DType d) {
-  switch (d) {
-    case DType::float16: return std::ldexp(1.0, -10);
-    case DType::bfloat16: return std::ldexp(1.0, -7);
-    case DType::float64: return std::ldexp(1.0, -52);
-    default: return std::ldexp(1.0, -23);
-  }
-}
-
 std::string show(const Num& n, DType d) {
   if (is_complex(d)) return fmt::format("({}, {})", n.re, n.im);
   if (is_floating(d)) return fmt::format("{}", n.re);
@@ -51,10 +42,7 @@ testing::AssertionResult matches(const array& seen, const Literal& wanted, const
   const auto w = elements(to_array(wanted));  // rounded to the dtype
   for (std::size_t k = 0; k < w.size(); ++k) {
     const double size = std::hypot(w[k].re, w[k].im);
-    const double allowed = near ? *near * std::max(1.0, size)
-                           : is_floating(d) || is_complex(d)
-                               ? tolerance.epsilons * epsilon(d) * size + tolerance.absolute
-                               : 0;
+    const double allowed = near ? *near * std::max(1.0, size) : tolerance.allowed(d, size);
     if (s[k].i != w[k].i || !close(s[k].re, w[k].re, allowed) || !close(s[k].im, w[k].im, allowed)) {
       return testing::AssertionFailure() << "element " << k << " is " << show(s[k], d) << ", wanted " << show(w[k], d);
     }
