@@ -10,8 +10,6 @@
 namespace reprise::cli {
 namespace {
 
-std::string join(const std::vector<std::string_view>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
-
 nlohmann::ordered_json as_json(const OpInfo& op) {
   using json = nlohmann::ordered_json;
   json operands = json::array();

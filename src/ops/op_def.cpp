@@ -30,9 +30,17 @@ double Tolerance::relative(DType d) const {
   return (half ? half_epsilons : epsilons) * epsilon(d);
 }
 
+double Tolerance::fixed(DType d) const {
+  if (relative(d) == 0) return 0;
+  switch (d) {
+    case DType::float16: return std::max(absolute, std::ldexp(1.0, -24));
+    case DType::bfloat16: return std::max(absolute, std::ldexp(1.0, -133));
+    default: return absolute;
+  }
+}
+
 double Tolerance::allowed(DType d, double magnitude) const {
-  if (!is_floating(d) && !is_complex(d)) return 0;
-  return relative(d) * (relative_to_one ? std::max(1.0, magnitude) : magnitude) + absolute;
+  return relative(d) * (relative_to_one ? std::max(1.0, magnitude) : magnitude) + fixed(d);
 }
 
 std::string_view InferContext::operand_name(std::size_t i) const {

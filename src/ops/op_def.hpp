@@ -91,6 +91,8 @@ struct Tolerance {
 
   /// The part that is relative to the size of the result.
   double relative(DType d) const;
+  /// The part that is not. What is rounded may be off by the least positive number too.
+  double fixed(DType d) const;
   /// Greatest distance from an exact result of size `magnitude`.
   double allowed(DType d, double magnitude) const;
 };

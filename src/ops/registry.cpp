@@ -103,7 +103,7 @@ std::vector<ToleranceInfo> tolerances_of(const OpDef& op) {
     if (!is_floating(d) && !is_complex(d)) continue;
     // Bool and integers may give float32.
     if ((op.dtypes & set_of(d)) == 0 && d != DType::float32) continue;
-    if (t.allowed(d, 1) > 0) out.push_back({reprise::name(d), t.relative(d), t.absolute, t.relative_to_one});
+    if (t.allowed(d, 1) > 0) out.push_back({reprise::name(d), t.relative(d), t.fixed(d), t.relative_to_one});
   }
   return out;
 }

@@ -243,17 +243,19 @@ bool uses(const Case& one, DType d) {
 
 }  // namespace
 
-const std::vector<CompileOptions>& targets() {
-  static const std::vector<CompileOptions> all = [] {
-    std::vector<CompileOptions> out;
-    for (const Backend backend : {Backend::mlx}) {
-      for (const char* device : {"cpu", "cuda"}) {
-        if (const auto found = parse_device(device)) out.push_back({.backend = backend, .device = *found});
-      }
-    }
-    return out;
-  }();
-  return all;
+namespace {
+CompileOptions current_target;
+}
+
+const CompileOptions& OnDevice::target() { return current_target; }
+
+void OnDevice::SetUp() { use(GetParam()); }
+
+void OnDevice::use(const char* device) {
+  const auto found = parse_device(device);
+  // The reason is part of the name by which ctest lists what was skipped.
+  if (!found) GTEST_SKIP() << "no " << (device == std::string_view("cuda") ? "CUDA" : device) << " device";
+  current_target = {.backend = Backend::mlx, .device = *found};
 }
 
 void check_case(const Case& one, const CompileOptions& target) {

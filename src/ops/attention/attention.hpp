@@ -39,7 +39,12 @@ Result<Types> infer_kv_cache_sdpa_update(const InferContext& context, const KeyM
 
 namespace attention {
 
-inline constexpr Tolerance kTolerance{256, 1e-5, "two contractions and a softmax, in float32"};
+// Measured on the CPU over the sizes of attention_test: 20 in float32, 3.1 in 16 bits.
+inline constexpr Tolerance kTolerance =
+    Tolerance(64, 0, "two contractions and a softmax, in float32; scores are rounded to 16 bits before the softmax")
+        .halves(6)
+        .near_one()
+        .in_float32();
 inline constexpr Operand kQ{"q", "(B, Nq, Tq, D)"};
 inline constexpr Operand kK{"k", "(B, Nkv, Tkv, D)"};
 inline constexpr Operand kV{"v", "(B, Nkv, Tkv, Dv)"};

@@ -47,7 +47,8 @@ inline constexpr std::array kConvOps{
           .attrs = &kConvSchema,
           .dtypes = kReals,
           .infer = infer_as<ConvAttrs, infer_conv>,
-          .tolerance = {256, 1e-6, "rounding grows with the number of terms and differs with their order"}},
+          .tolerance =
+              Tolerance(256, 1e-6, "rounding grows with the number of terms and differs with their order").halves(2)},
 };
 
 }  // namespace reprise::ops

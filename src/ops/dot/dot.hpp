@@ -60,7 +60,8 @@ inline constexpr std::array kDotOps{
           .attrs = &kDotSchema,
           .dtypes = kAllDTypes,
           .infer = infer_as<DotAttrs, infer_dot>,
-          .tolerance = {64, 1e-30, "rounding grows with the number of terms and differs with their order"}},
+          .tolerance =
+              Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2)},
     OpDef{.name = "quantized_matmul",
           .family = "dot",
           .summary = "Matrix product with packed weights.",
@@ -79,7 +80,9 @@ inline constexpr std::array kDotOps{
           .attrs = &kQuantizedMatmulSchema,
           .dtypes = kReals,
           .infer = infer_as<QuantizedMatmulAttrs, infer_quantized_matmul>,
-          .tolerance = {256, 1e-6, "the dense product's rounding, with weights rounded to the dtype of the result"}},
+          .tolerance =
+              Tolerance(256, 1e-6, "the dense product's rounding, with weights rounded to the dtype of the result")
+                  .halves(16)},
 };
 
 }  // namespace reprise::ops

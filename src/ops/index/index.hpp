@@ -74,7 +74,7 @@ inline constexpr std::array kIndexOps{
           .operands = kScatterOperands,
           .attrs = &kScatterSchema,
           .infer = infer_as<ScatterAttrs, infer_scatter>,
-          .tolerance = {32, 1e-30, "places that occur often add up in an order of the backend's"}},
+          .tolerance = Tolerance(32, 1e-30, "places that occur often add up in an order of the backend's").halves(2)},
     OpDef{.name = "indexed_put",
           .family = "index",
           .summary = "x with blocks overwritten at indexed places.",

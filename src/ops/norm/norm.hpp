@@ -23,8 +23,12 @@ inline constexpr Operand kSwigluOperands[] = {{"gate", "any"}, {"up", "broadcast
 inline constexpr std::string_view kNormResult = "Shape of x; promoted dtype.";
 inline constexpr std::string_view kNormErrors =
     "A scalar x; a weight or bias of another shape; an eps that is negative, infinite or NaN.";
-inline constexpr Tolerance kNormTolerance{32, 1e-6,
-                                          "mean and variance are sums, whose rounding grows with their length"};
+// Measured on the CPU for rows of up to 4099 elements: 3.1 in float32, 1 in 16 bits.
+inline constexpr Tolerance kNormTolerance =
+    Tolerance(16, 0,
+              "mean and variance are sums, whose rounding grows with their length, and with the distance of x from 0")
+        .halves(2)
+        .near_one();
 
 inline constexpr std::array kNormOps{
     OpDef{.name = "fast_rms_norm",
@@ -70,7 +74,7 @@ inline constexpr std::array kNormOps{
           .dtypes = kReals,
           .infer = infer_plain<infer_swiglu>,
           .traits = Trait::elementwise,
-          .tolerance = {16, 1e-37, "an exponential and three roundings"}},
+          .tolerance = Tolerance(16, 1e-37, "an exponential and three roundings").halves(2)},
 };
 
 }  // namespace reprise::ops

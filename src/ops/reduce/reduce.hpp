@@ -51,7 +51,8 @@ inline constexpr ResultRule kLogical{infer_as<ReduceAttrs, infer_all_any>, "Shap
 inline constexpr ResultRule kExtremum{infer_as<ReduceAttrs, infer_extremum>,
                                       "Shape of x without `axes`; dtype of x.", kExtremumErrors};
 
-inline constexpr Tolerance kSum{64, 1e-30, "rounding grows with the number of terms and differs with their order"};
+inline constexpr Tolerance kSum =
+    Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2);
 
 consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, ResultRule result,
                     Tolerance tolerance = {}) {

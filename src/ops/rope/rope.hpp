@@ -53,8 +53,14 @@ inline constexpr std::string_view kErrors =
 inline constexpr std::string_view kIdsErrors =
     "As fast_rope; traditional with more than one head; positions that are no integers for a of another rank than 4.";
 inline constexpr std::string_view kPositionsErrors = "As fast_rope; traditional.";
-inline constexpr Tolerance kTolerance{
-    64, 2e-5, "angles are float32 products of positions and frequencies, whose rounding grows with the position"};
+// Measured on the CPU for positions up to 60: 27 in float32, 1.4 in 16 bits.
+inline constexpr Tolerance kTolerance =
+    Tolerance(64, 0,
+              "angles are float32 products of positions and frequencies: positions of thousands add their own rounding, "
+              "position * 2^-23")
+        .halves(2)
+        .near_one()
+        .in_float32();
 
 consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule,
                     std::string_view errors, std::span<const Operand> operands, const Schema* attrs, InferFn infer) {

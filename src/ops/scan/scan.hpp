@@ -21,8 +21,8 @@ Result<Types> infer_scan(const InferContext& context, const ScanAttrs& attrs);
 Result<Types> infer_cumulative_sum(const InferContext& context, const ScanAttrs& attrs);
 
 namespace scan {
-inline constexpr Tolerance kTolerance{64, 1e-30,
-                                      "rounding grows with the number of terms and differs with their order"};
+inline constexpr Tolerance kTolerance =
+    Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2);
 
 inline constexpr std::string_view kErrors = "A scalar x; an axis out of range.";
 inline constexpr ResultRule kSame{infer_as<ScanAttrs, infer_scan>, "Shape and dtype of x.", kErrors};

@@ -63,7 +63,8 @@ inline constexpr ResultRule kExtremum{
     "Along each axis floor((n + low + high - reach) / stride) + 1 windows, reach = (size - 1) * dilation + 1, none if "
     "reach is one more than there is; dtype of x.",
     kErrors};
-inline constexpr Tolerance kSum{64, 1e-30, "rounding grows with the number of terms and differs with their order"};
+inline constexpr Tolerance kSum =
+    Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2);
 
 consteval OpDef row(std::string_view name, std::string_view summary, ResultRule result, DTypeSet dtypes,
                     Tolerance tolerance = {}) {
@@ -95,7 +96,8 @@ consteval OpDef scatter_row(std::string_view name, std::string_view summary, std
           .attrs = &kWindowScatterSchema,
           .dtypes = kReals,
           .infer = infer_as<WindowScatterAttrs, infer_window_scatter>,
-          .tolerance = {32, 1e-30, "elements that several windows select add up in an order of the backend's"}};
+          .tolerance =
+              Tolerance(32, 1e-30, "elements that several windows select add up in an order of the backend's").halves(2)};
 }
 
 }  // namespace window
