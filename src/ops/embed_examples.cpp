@@ -45,7 +45,8 @@ void add_program(const Block& block, std::map<std::string, std::string>& example
   for (std::string line; std::getline(lines, line);) {
     const bool program = line.rfind("  | ", 0) == 0;
     text += (program ? line.substr(4) : line) + "\n";
-    if (const auto at = line.find(" = "); program && line.find('%') < at) ops.push_back(first_word(line.substr(at + 3)));
+    if (const auto at = line.find(" = "); program && line.find('%') < at)
+      ops.push_back(first_word(line.substr(at + 3)));
   }
   for (const std::string& op : ops) examples.emplace(op, text);
 }

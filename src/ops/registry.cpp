@@ -139,8 +139,7 @@ OpInfo info_of(const OpDef& op) {
                                                  : "false";
       }
       if (field.may_be_left_out) fallback = "[]";
-      info.attributes.push_back(
-          {field.name, kind_name(field), field.summary, range_text(field), std::move(fallback)});
+      info.attributes.push_back({field.name, kind_name(field), field.summary, range_text(field), std::move(fallback)});
     }
     info.wire = describe_wire(*op.attrs);
   }

@@ -26,7 +26,7 @@ class OnDevice : public testing::TestWithParam<const char*> {
   static void use(const char* device);
 };
 
-#define REPRISE_ON_EACH_DEVICE(suite)                                                            \
+#define REPRISE_ON_EACH_DEVICE(suite)                                                           \
   INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::ValuesIn(::reprise::conformance::kDevices), \
                            [](const auto& one) { return std::string(one.param); })
 

@@ -1,54 +1,27 @@
 // Every .cases file beside the rows, on every backend; one test for each file.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
-#include <sstream>
 
+#include "conformance/case_folder.hpp"
 #include "conformance/case_run.hpp"
 #include "ops/registry.hpp"
 
 namespace reprise::conformance {
 namespace {
 
-struct File {
-  std::string family;
-  std::string path;
-};
-
-std::vector<File> files() {
-  std::vector<File> out;
-  for (const auto& folder : std::filesystem::directory_iterator(REPRISE_OPS_FOLDER)) {
-    const std::string family = folder.path().filename().string();
-    const auto path = folder.path() / (family + ".cases");
-    if (std::filesystem::exists(path)) out.push_back({family, path.string()});
-  }
-  std::sort(out.begin(), out.end(), [](const File& a, const File& b) { return a.family < b.family; });
-  return out;
-}
-
-Result<std::vector<Case>> read(const File& file) {
-  std::ifstream in(file.path);
-  std::ostringstream text;
-  text << in.rdbuf();
-  auto cases = parse_cases(text.str());
-  if (!cases) return cases.error().with_context(file.path);
-  return cases;
-}
-
 // The cases of one op, or a family's programs, on one device. Registered by hand, since the names are known at run time
 // only: ctest lists Cases/cpu.sum, Cases/cuda.sum and, for the programs of reduce.cases, Cases/cpu.programs_in_reduce.
 class Cases : public OnDevice {
  public:
-  Cases(File file, std::string op, const char* device) : file_(std::move(file)), op_(std::move(op)), device_(device) {}
+  Cases(CaseFile file, std::string op, const char* device)
+      : file_(std::move(file)), op_(std::move(op)), device_(device) {}
 
   void SetUp() override { use(device_); }
 
   void TestBody() override {
-    const auto cases = read(file_);
+    const auto cases = read_cases(file_);
     ASSERT_TRUE(cases.ok()) << cases.error().message();
     int count = 0;
     for (const Case& one : *cases) {
@@ -61,21 +34,21 @@ class Cases : public OnDevice {
   }
 
  private:
-  File file_;
+  CaseFile file_;
   std::string op_;  // empty: programs
   const char* device_;
 };
 
 [[maybe_unused]] const bool registered = [] {
-  const auto add = [](const char* device, const std::string& name, const File& file, const std::string& op) {
+  const auto add = [](const char* device, const std::string& name, const CaseFile& file, const std::string& op) {
     testing::RegisterTest(("Cases/" + std::string(device)).c_str(), name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                           [file, op, device]() -> OnDevice* { return new Cases(file, op, device); });
   };
   for (const char* device : kDevices) {
-    for (const File& file : files()) {
+    for (const CaseFile& file : case_files()) {
       std::set<std::string> ops;
       // A file that cannot be read has the test that says so.
-      if (const auto cases = read(file)) {
+      if (const auto cases = read_cases(file)) {
         for (const Case& one : *cases) ops.insert(one.op);
       } else {
         ops.insert("");
@@ -88,8 +61,8 @@ class Cases : public OnDevice {
 
 TEST(CaseFiles, EveryOpHasOne) {
   std::map<std::string, int> counts;
-  for (const File& file : files()) {
-    const auto cases = read(file);
+  for (const CaseFile& file : case_files()) {
+    const auto cases = read_cases(file);
     ASSERT_TRUE(cases.ok()) << cases.error().message();
     for (const Case& one : *cases) {
       if (!one.says.empty()) continue;

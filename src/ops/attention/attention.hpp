@@ -57,12 +57,9 @@ inline constexpr Operand kQkvMask[] = {kQ, kK, kV, kMask};
 inline constexpr Operand kQkvMaskSinks[] = {kQ, kK, kV, kMask, kSinks};
 inline constexpr Operand kQkvKeyMask[] = {kQ, kK, kV, kKeyMask};
 inline constexpr Operand kQkvKeyMaskSinks[] = {kQ, kK, kV, kKeyMask, kSinks};
-inline constexpr Operand kCache[] = {{"q", "(B, Tq, Nq, D)"},
-                                     {"new_k", "(B, Tq, Nkv, D)"},
-                                     {"new_v", "(B, Tq, Nkv, D)"},
-                                     {"k_cache", "(B, Tmax, Nkv, D)"},
-                                     {"v_cache", "(B, Tmax, Nkv, D)"},
-                                     {"offset", "one element", kIntegers},
+inline constexpr Operand kCache[] = {{"q", "(B, Tq, Nq, D)"},          {"new_k", "(B, Tq, Nkv, D)"},
+                                     {"new_v", "(B, Tq, Nkv, D)"},     {"k_cache", "(B, Tmax, Nkv, D)"},
+                                     {"v_cache", "(B, Tmax, Nkv, D)"}, {"offset", "one element", kIntegers},
                                      {"key_mask", "(B, Tmax)", kReals}};
 
 template <SdpaExtras E>
@@ -80,7 +77,8 @@ inline constexpr std::string_view kSinksRule =
     "As fast_sdpa; sinks[h] joins the softmax denominator of head h and contributes no value.";
 inline constexpr std::string_view kMaskRule =
     "As fast_sdpa. A bool mask hides where it is false, one of another dtype is added to the scores, integers too.";
-inline constexpr std::string_view kCausalRule = "As fast_sdpa; query i sees keys j <= i + (Tkv - Tq): aligned to the end.";
+inline constexpr std::string_view kCausalRule =
+    "As fast_sdpa; query i sees keys j <= i + (Tkv - Tq): aligned to the end.";
 inline constexpr std::string_view kKeyMaskRule =
     "As fast_sdpa; query i of batch row b sees keys j <= i + kv_offset with key_mask[b, j] non-zero.";
 inline constexpr std::string_view kErrors =
@@ -137,15 +135,17 @@ inline constexpr std::array kAttentionOps{
     OpDef{.name = "kv_cache_sdpa_update",
           .family = "attention",
           .summary = "Writes new keys and values into caches and attends over them.",
-          .result = "Attention, heads first: (B, Nq, Tq, D) of the promoted dtype of q and the caches. Both caches: shape "
-                    "and dtype as they came.",
+          .result =
+              "Attention, heads first: (B, Nq, Tq, D) of the promoted dtype of q and the caches. Both caches: shape "
+              "and dtype as they came.",
           .rule =
               "Rows start .. start + Tq of the caches are replaced, start being offset clamped to [0, Tmax - Tq]; new "
               "values are cast. Then query i sees keys j <= i + kv_offset (kv_offset -1: j <= start + i) with "
               "key_mask[b, j] non-zero; one that sees none gives 0. Heads and softmax as in fast_sdpa. The caches are "
               "updated in place when nobody else holds them.",
-          .errors = "Shapes that do not fit each other; Nq no multiple of Nkv; more rows than the caches have; an offset "
-                    "of more than one element.",
+          .errors =
+              "Shapes that do not fit each other; Nq no multiple of Nkv; more rows than the caches have; an offset "
+              "of more than one element.",
           .operands = attention::kCache,
           .attrs = &kCacheSchema,
           .results = 3,

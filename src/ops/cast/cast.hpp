@@ -34,8 +34,9 @@ inline constexpr std::array kCastOps{
     OpDef{.name = "bitcast",
           .family = "cast",
           .summary = "Reads the bytes of x as elements of `dtype`.",
-          .result = "Shape of x for dtypes of equal size, else the last axis is rescaled by the ratio of the sizes; the "
-                    "attribute `dtype`.",
+          .result =
+              "Shape of x for dtypes of equal size, else the last axis is rescaled by the ratio of the sizes; the "
+              "attribute `dtype`.",
           .rule = "Native byte order. As bool, a byte other than 0 is true.",
           .errors = "A scalar as a dtype of another size; a last axis that is no multiple of the ratio of the sizes.",
           .operands = kX,

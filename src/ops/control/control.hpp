@@ -17,7 +17,8 @@ inline constexpr std::array kControlOps{
           .family = "control",
           .summary = "Repeats a body while a condition holds.",
           .result = "Those of the operands, one result each.",
-          .rule = "The operands are the initial carry, the results the final one. Sub-program cond maps the carry to one value of one element, true when non-zero in its own dtype; "
+          .rule = "The operands are the initial carry, the results the final one. Sub-program cond maps the carry to "
+                  "one value of one element, true when non-zero in its own dtype; "
                   "body maps the carry to the next one, slot by slot of unchanged shape and dtype. Sub-programs see "
                   "captures, constants, their own results and their own carry, nothing of the list outside.",
           .errors =

@@ -36,13 +36,15 @@ inline constexpr std::array kConvOps{
     OpDef{.name = "conv_general",
           .family = "conv",
           .summary = "Convolution (cross-correlation) over 1, 2 or 3 spatial axes.",
-          .result = "(N, out..., O) of the promoted dtype, out = floor(((s - 1) * input_dilation + 1 + low + high - ((k - "
-                    "1) * kernel_dilation + 1)) / stride) + 1 along each axis.",
+          .result =
+              "(N, out..., O) of the promoted dtype, out = floor(((s - 1) * input_dilation + 1 + low + high - ((k - "
+              "1) * kernel_dilation + 1)) / stride) + 1 along each axis.",
           .rule = "Channels are last. The kernel is not flipped. Padding is zeros; negative padding cuts. With groups, "
                   "output channel o sees the C / groups input channels of its group, o / (O / groups).",
-          .errors = "No floating dtype among the two; ranks other than one spatial axis for each entry of the attributes "
-                    "and two more; C or O no multiple of groups; another channel count in weight; an empty kernel; "
-                    "padding that cuts more than there is; a kernel that reaches further than the padded input.",
+          .errors =
+              "No floating dtype among the two; ranks other than one spatial axis for each entry of the attributes "
+              "and two more; C or O no multiple of groups; another channel count in weight; an empty kernel; "
+              "padding that cuts more than there is; a kernel that reaches further than the padded input.",
           .operands = kConvOperands,
           .attrs = &kConvSchema,
           .dtypes = kReals,

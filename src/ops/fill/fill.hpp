@@ -38,8 +38,9 @@ inline constexpr std::array kFillOps{
           .family = "fill",
           .summary = "Counts 0, 1, 2, ... along an axis or through the array.",
           .result = "The attributes `shape` and `dtype`.",
-          .rule = "axis -1 counts in row-major order; else the element is its coordinate along axis. The count is taken "
-                  "as an integer and then cast to dtype. An empty shape gives the scalar 0.",
+          .rule =
+              "axis -1 counts in row-major order; else the element is its coordinate along axis. The count is taken "
+              "as an integer and then cast to dtype. An empty shape gives the scalar 0.",
           .errors = "An axis out of range.",
           .operands = {},
           .attrs = &kIotaSchema,

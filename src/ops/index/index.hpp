@@ -46,22 +46,23 @@ inline constexpr std::string_view kScatterErrors =
     "or not 1 along an indexed axis.";
 
 inline constexpr std::array kIndexOps{
-    OpDef{.name = "gather",
-          .family = "index",
-          .summary = "Blocks of x at indexed places.",
-          .result = "The attribute `shape`; dtype of x.",
-          .rule =
-              "Column j of indices counts along axes[j]. At each batch place "
-              "the block of slice_sizes that starts there is taken (at 0 along unindexed axes); the blocks, (batch..., "
-              "slice_sizes...), are reshaped to shape. A negative index counts from the end; one still outside takes "
-              "the nearest place.",
-          .errors =
-              "axes empty, out of range or named twice, or as many as the last axis of indices does not say; slice_sizes "
-              "not one for each axis of x, not 1 along an indexed axis, or larger than x; an empty axis to take from; "
-              "blocks that do not fill shape.",
-          .operands = kGatherOperands,
-          .attrs = &kGatherSchema,
-          .infer = infer_as<GatherAttrs, infer_gather>},
+    OpDef{
+        .name = "gather",
+        .family = "index",
+        .summary = "Blocks of x at indexed places.",
+        .result = "The attribute `shape`; dtype of x.",
+        .rule =
+            "Column j of indices counts along axes[j]. At each batch place "
+            "the block of slice_sizes that starts there is taken (at 0 along unindexed axes); the blocks, (batch..., "
+            "slice_sizes...), are reshaped to shape. A negative index counts from the end; one still outside takes "
+            "the nearest place.",
+        .errors =
+            "axes empty, out of range or named twice, or as many as the last axis of indices does not say; slice_sizes "
+            "not one for each axis of x, not 1 along an indexed axis, or larger than x; an empty axis to take from; "
+            "blocks that do not fill shape.",
+        .operands = kGatherOperands,
+        .attrs = &kGatherSchema,
+        .infer = infer_as<GatherAttrs, infer_gather>},
     OpDef{.name = "indexed_add",
           .family = "index",
           .summary = "x with blocks added at indexed places.",

@@ -51,10 +51,11 @@ consteval OpDef row(std::string_view name, std::string_view summary, std::string
 }  // namespace linalg
 
 inline constexpr std::array kLinalgOps{
-    linalg::row("cholesky", "Lower triangular factor L of a = L * L^T.", "L: shape and dtype of a.",
-                "Only the lower triangle of a is read; the upper one of L is 0.",
-                "Matrices that are not square. Errors of the run: a matrix that is not positive definite, or not finite.",
-                linalg::kSquare, 1, linalg::kReal, infer_plain<infer_cholesky>),
+    linalg::row(
+        "cholesky", "Lower triangular factor L of a = L * L^T.", "L: shape and dtype of a.",
+        "Only the lower triangle of a is read; the upper one of L is 0.",
+        "Matrices that are not square. Errors of the run: a matrix that is not positive definite, or not finite.",
+        linalg::kSquare, 1, linalg::kReal, infer_plain<infer_cholesky>),
     linalg::row("solve", "x with a * x = b.", "x: shape of b; promoted dtype.",
                 "A b of one axis less than a holds one right side for each matrix, else its columns are right sides.",
                 "Matrices that are not square; a b that does not fit a. Errors of the run: a singular matrix.",
@@ -71,15 +72,17 @@ inline constexpr std::array kLinalgOps{
                 "Eigenvalues: (..., n), dtype of a, but float32 for complex64. Eigenvectors: shape and dtype of a.",
                 "Only the lower triangle is read. Eigenvalues ascend; the columns of the second result are their "
                 "eigenvectors, whose signs (phases) are not normalised.",
-                "Matrices that are not square. Errors of the run: a matrix that is not finite.", linalg::kSquare, 2, linalg::kRealOrComplex, infer_plain<infer_eigh>),
+                "Matrices that are not square. Errors of the run: a matrix that is not finite.", linalg::kSquare, 2,
+                linalg::kRealOrComplex, infer_plain<infer_eigh>),
     linalg::row("svd", "U, S and V^T with a = U * diag(S) * V^T.",
                 "U: (..., m, m), S: (..., min(m, n)), V^T: (..., n, n); dtype of a, but S is float32 for complex64.",
-                "Full matrices. Singular values descend. Signs are not normalised.", "A rank below 2. Errors of the run: a matrix that is not finite.", linalg::kMatrix, 3,
+                "Full matrices. Singular values descend. Signs are not normalised.",
+                "A rank below 2. Errors of the run: a matrix that is not finite.", linalg::kMatrix, 3,
                 linalg::kRealOrComplex, infer_plain<infer_svd>),
     linalg::row("lu", "Permutation p, L and U with a = L[p] * U.",
                 "p: (..., m) uint32, L: (..., m, k), U: (..., k, n), k = min(m, n); dtype of a.",
-                "L has ones on the diagonal. A singular matrix has factors too.", "A rank below 2.", linalg::kMatrix, 3, linalg::kReal,
-                infer_plain<infer_lu>),
+                "L has ones on the diagonal. A singular matrix has factors too.", "A rank below 2.", linalg::kMatrix, 3,
+                linalg::kReal, infer_plain<infer_lu>),
 };
 
 }  // namespace reprise::ops

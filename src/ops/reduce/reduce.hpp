@@ -48,8 +48,8 @@ inline constexpr ResultRule kAdded{infer_as<ReduceAttrs, infer_sum>,
                                    kAxesErrors};
 inline constexpr ResultRule kLogical{infer_as<ReduceAttrs, infer_all_any>, "Shape of x without `axes`; bool.",
                                      kAxesErrors};
-inline constexpr ResultRule kExtremum{infer_as<ReduceAttrs, infer_extremum>,
-                                      "Shape of x without `axes`; dtype of x.", kExtremumErrors};
+inline constexpr ResultRule kExtremum{infer_as<ReduceAttrs, infer_extremum>, "Shape of x without `axes`; dtype of x.",
+                                      kExtremumErrors};
 
 inline constexpr Tolerance kSum =
     Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2);
@@ -87,10 +87,9 @@ consteval OpDef arg_row(std::string_view name, std::string_view summary) {
 }  // namespace reduce
 
 inline constexpr std::array kReduceOps{
-    reduce::row(
-        "sum", "Adds the elements along `axes`.",
-        "float16 and bfloat16 are added up in float32; integers wrap. Empty: 0. No axes: the identity.",
-        reduce::kAdded, reduce::kSum),
+    reduce::row("sum", "Adds the elements along `axes`.",
+                "float16 and bfloat16 are added up in float32; integers wrap. Empty: 0. No axes: the identity.",
+                reduce::kAdded, reduce::kSum),
     reduce::row("product", "Multiplies the elements along `axes`.",
                 "float16 and bfloat16 are multiplied in float32; integers wrap. Empty: 1. No axes: the identity.",
                 reduce::kAdded, reduce::kSum),

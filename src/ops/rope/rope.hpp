@@ -55,15 +55,16 @@ inline constexpr std::string_view kIdsErrors =
 inline constexpr std::string_view kPositionsErrors = "As fast_rope; traditional.";
 // Measured on the CPU for positions up to 60: 27 in float32, 1.4 in 16 bits.
 inline constexpr Tolerance kTolerance =
-    Tolerance(64, 0,
-              "angles are float32 products of positions and frequencies: positions of thousands add their own rounding, "
-              "position * 2^-23")
+    Tolerance(
+        64, 0,
+        "angles are float32 products of positions and frequencies: positions of thousands add their own rounding, "
+        "position * 2^-23")
         .halves(2)
         .near_one()
         .in_float32();
 
-consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule,
-                    std::string_view errors, std::span<const Operand> operands, const Schema* attrs, InferFn infer) {
+consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, std::string_view errors,
+                    std::span<const Operand> operands, const Schema* attrs, InferFn infer) {
   return {.name = name,
           .family = "rope",
           .summary = summary,
@@ -92,14 +93,14 @@ inline constexpr std::array kRopeOps{
         "second-to-last axis and step t of batch row b has position positions[b, 0] + t.",
         rope::kIdsErrors, rope::kIds, &kRopeIdsSchema, infer_as<RopeAttrs, infer_rope_ids>),
     rope::row("fast_rope_with_freqs", "Rotates features by given positions and frequencies.",
-              "As fast_rope_ids; pair i turns by scale * position / freqs[i].", rope::kIdsErrors, rope::kIdsFreqs, &kRopeFreqsSchema,
-              infer_as<RopeAttrs, infer_rope_ids>),
+              "As fast_rope_ids; pair i turns by scale * position / freqs[i].", rope::kIdsErrors, rope::kIdsFreqs,
+              &kRopeFreqsSchema, infer_as<RopeAttrs, infer_rope_ids>),
     rope::row("fast_rope_positions", "Rotates features by a position for each token.",
-              "As fast_rope with traditional = false, but token t of batch row b has position positions[b, t].", rope::kPositionsErrors, rope::kPositions, &kRopeIdsSchema,
-              infer_as<RopeAttrs, infer_rope_positions>),
+              "As fast_rope with traditional = false, but token t of batch row b has position positions[b, t].",
+              rope::kPositionsErrors, rope::kPositions, &kRopeIdsSchema, infer_as<RopeAttrs, infer_rope_positions>),
     rope::row("fast_rope_with_freqs_positions", "Rotates features by a position for each token and given frequencies.",
-              "As fast_rope_positions; pair i turns by scale * position / freqs[i].", rope::kPositionsErrors, rope::kPositionsFreqs,
-              &kRopeFreqsSchema, infer_as<RopeAttrs, infer_rope_positions>),
+              "As fast_rope_positions; pair i turns by scale * position / freqs[i].", rope::kPositionsErrors,
+              rope::kPositionsFreqs, &kRopeFreqsSchema, infer_as<RopeAttrs, infer_rope_positions>),
 };
 
 }  // namespace reprise::ops

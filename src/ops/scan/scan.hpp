@@ -26,8 +26,8 @@ inline constexpr Tolerance kTolerance =
 
 inline constexpr std::string_view kErrors = "A scalar x; an axis out of range.";
 inline constexpr ResultRule kSame{infer_as<ScanAttrs, infer_scan>, "Shape and dtype of x.", kErrors};
-inline constexpr ResultRule kSum{infer_as<ScanAttrs, infer_cumulative_sum>,
-                                 "Shape and dtype of x, but int32 for bool.", kErrors};
+inline constexpr ResultRule kSum{infer_as<ScanAttrs, infer_cumulative_sum>, "Shape and dtype of x, but int32 for bool.",
+                                 kErrors};
 
 consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, ResultRule result,
                     Tolerance tolerance = {}) {
@@ -45,21 +45,17 @@ consteval OpDef row(std::string_view name, std::string_view summary, std::string
 }  // namespace scan
 
 inline constexpr std::array kScanOps{
-    scan::row(
-        "cumulative_sum", "Sums of all elements so far.",
-        "Inclusive. Integers wrap, 16-bit floats are carried in float32. NaN stays from where it occurs.",
-        scan::kSum, scan::kTolerance),
-    scan::row(
-        "cumulative_product", "Products of all elements so far.",
-        "Inclusive. Integers wrap, bool is and, 16-bit floats are carried in float32. NaN stays from where "
-        "it occurs.",
-        scan::kSame, scan::kTolerance),
+    scan::row("cumulative_sum", "Sums of all elements so far.",
+              "Inclusive. Integers wrap, 16-bit floats are carried in float32. NaN stays from where it occurs.",
+              scan::kSum, scan::kTolerance),
+    scan::row("cumulative_product", "Products of all elements so far.",
+              "Inclusive. Integers wrap, bool is and, 16-bit floats are carried in float32. NaN stays from where "
+              "it occurs.",
+              scan::kSame, scan::kTolerance),
     scan::row("cumulative_max", "Greatest element so far.",
-              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.",
-              scan::kSame),
+              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.", scan::kSame),
     scan::row("cumulative_min", "Least element so far.",
-              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.",
-              scan::kSame),
+              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.", scan::kSame),
 };
 
 }  // namespace reprise::ops

@@ -95,18 +95,19 @@ inline constexpr std::array kShapeOps{
           .attrs = &kAxesSchema,
           .infer = infer_as<AxesAttrs, infer_transpose>,
           .traits = Trait::view},
-    OpDef{.name = "broadcast",
-          .family = "shape",
-          .summary = "Repeats x along new or unit axes.",
-          .result = "The attribute `shape`; dtype of x.",
-          .rule = "Axis i of x lies at axis axes[i] of the result; every other axis repeats, and so does one of size 1. "
-                  "The order of the data is kept, so axes that do not increase act as a reshape.",
-          .errors = "Not one entry of axes for each axis of x; an axis out of range or named twice; a size of x that is "
-                    "neither that of the result nor 1.",
-          .operands = kX,
-          .attrs = &kBroadcastSchema,
-          .infer = infer_as<BroadcastAttrs, infer_broadcast>,
-          .traits = Trait::view},
+    OpDef{
+        .name = "broadcast",
+        .family = "shape",
+        .summary = "Repeats x along new or unit axes.",
+        .result = "The attribute `shape`; dtype of x.",
+        .rule = "Axis i of x lies at axis axes[i] of the result; every other axis repeats, and so does one of size 1. "
+                "The order of the data is kept, so axes that do not increase act as a reshape.",
+        .errors = "Not one entry of axes for each axis of x; an axis out of range or named twice; a size of x that is "
+                  "neither that of the result nor 1.",
+        .operands = kX,
+        .attrs = &kBroadcastSchema,
+        .infer = infer_as<BroadcastAttrs, infer_broadcast>,
+        .traits = Trait::view},
     OpDef{.name = "pad",
           .family = "shape",
           .summary = "Surrounds and interleaves x with a value.",

@@ -69,9 +69,8 @@ inline constexpr std::array kSliceOps{
           .family = "slice",
           .summary = "x with a window overwritten.",
           .result = "Shape and dtype of x.",
-          .rule =
-              "update is cast to the dtype of x. Every start is clamped to [0, size - length] in its own dtype, "
-              "so that the window fits. Dynamic starts are operands in the order of their axes.",
+          .rule = "update is cast to the dtype of x. Every start is clamped to [0, size - length] in its own dtype, "
+                  "so that the window fits. Dynamic starts are operands in the order of their axes.",
           .errors = "As slice; a scalar x; an update of another shape than lengths.",
           .operands = kPutSliceOperands,
           .attrs = &kPutSliceSchema,

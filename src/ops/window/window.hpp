@@ -49,7 +49,8 @@ namespace window {
 
 inline constexpr std::string_view kRule =
     "x is padded with the neutral value: 0 for a sum, 1 for a product, for extrema the least or greatest value of the "
-    "dtype. Window o along an axis takes the elements o * stride + k * dilation, k < size, of the padded axis. NaN in a "
+    "dtype. Window o along an axis takes the elements o * stride + k * dilation, k < size, of the padded axis. NaN in "
+    "a "
     "window wins; elements that dilation skips do not count.";
 inline constexpr std::string_view kErrors =
     "Not one entry of each attribute for each axis of x; a window that reaches further than the padded axis and one.";
@@ -86,30 +87,28 @@ inline constexpr Operand kScatterOperands[] = {
     {"x", "any"}, {"source", "one element for each window"}, {"init", "scalar"}};
 
 consteval OpDef scatter_row(std::string_view name, std::string_view summary, std::string_view rule) {
-  return {.name = name,
-          .family = "window",
-          .summary = summary,
-          .result = "Shape and dtype of x.",
-          .rule = rule,
-          .errors = "As window_max; a source that has not one element for each window; an init that is no scalar.",
-          .operands = kScatterOperands,
-          .attrs = &kWindowScatterSchema,
-          .dtypes = kReals,
-          .infer = infer_as<WindowScatterAttrs, infer_window_scatter>,
-          .tolerance =
-              Tolerance(32, 1e-30, "elements that several windows select add up in an order of the backend's").halves(2)};
+  return {
+      .name = name,
+      .family = "window",
+      .summary = summary,
+      .result = "Shape and dtype of x.",
+      .rule = rule,
+      .errors = "As window_max; a source that has not one element for each window; an init that is no scalar.",
+      .operands = kScatterOperands,
+      .attrs = &kWindowScatterSchema,
+      .dtypes = kReals,
+      .infer = infer_as<WindowScatterAttrs, infer_window_scatter>,
+      .tolerance =
+          Tolerance(32, 1e-30, "elements that several windows select add up in an order of the backend's").halves(2)};
 }
 
 }  // namespace window
 
 inline constexpr std::array kWindowOps{
-    window::row("window_sum", "Sum of each window.", window::kAdded,
-                kAllDTypes, window::kSum),
-    window::row("window_product", "Product of each window.", window::kAdded,
-                kAllDTypes, window::kSum),
+    window::row("window_sum", "Sum of each window.", window::kAdded, kAllDTypes, window::kSum),
+    window::row("window_product", "Product of each window.", window::kAdded, kAllDTypes, window::kSum),
     window::row("window_max", "Greatest element of each window.", window::kExtremum, kReals),
-    window::row("window_min", "Least element of each window.", window::kExtremum,
-                kReals),
+    window::row("window_min", "Least element of each window.", window::kExtremum, kReals),
     window::scatter_row(
         "window_scatter_max", "Adds source at the greatest element of each window.",
         "x is padded with init (cast to its dtype). Each window selects its first greatest element, row-major, "
