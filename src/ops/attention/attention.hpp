@@ -39,10 +39,11 @@ Result<Types> infer_kv_cache_sdpa_update(const InferContext& context, const KeyM
 
 namespace attention {
 
-// Measured on the CPU over the sizes of attention_test: 20 in float32, 3.1 in 16 bits.
+// Measured on the CPU over the sizes of attention_test: 20 in float32, 3.1 in 16 bits. GPU kernels add up in other
+// orders.
 inline constexpr Tolerance kTolerance =
-    Tolerance(64, 0, "two contractions and a softmax, in float32; scores are rounded to 16 bits before the softmax")
-        .halves(6)
+    Tolerance(336, 0, "two contractions and a softmax, in float32; scores are rounded to 16 bits before the softmax")
+        .halves(8)
         .near_one()
         .in_float32();
 inline constexpr Operand kQ{"q", "(B, Nq, Tq, D)"};

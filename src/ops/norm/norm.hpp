@@ -23,11 +23,12 @@ inline constexpr Operand kSwigluOperands[] = {{"gate", "any"}, {"up", "broadcast
 inline constexpr std::string_view kNormResult = "Shape of x; promoted dtype.";
 inline constexpr std::string_view kNormErrors =
     "A scalar x; a weight or bias of another shape; an eps that is negative, infinite or NaN.";
-// Measured on the CPU for rows of up to 4099 elements: 3.1 in float32, 1 in 16 bits.
+// Measured on the CPU for rows of up to 4099 elements: 3.1 in float32, 1 in 16 bits. GPU kernels add up in other
+// orders.
 inline constexpr Tolerance kNormTolerance =
-    Tolerance(16, 0,
+    Tolerance(168, 0,
               "mean and variance are sums, whose rounding grows with their length, and with the distance of x from 0")
-        .halves(2)
+        .halves(4)
         .near_one();
 
 inline constexpr std::array kNormOps{

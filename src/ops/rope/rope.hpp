@@ -53,13 +53,13 @@ inline constexpr std::string_view kErrors =
 inline constexpr std::string_view kIdsErrors =
     "As fast_rope; traditional with more than one head; positions that are no integers for a of another rank than 4.";
 inline constexpr std::string_view kPositionsErrors = "As fast_rope; traditional.";
-// Measured on the CPU for positions up to 60: 27 in float32, 1.4 in 16 bits.
+// Measured on the CPU for positions up to 60: 27 in float32, 1.4 in 16 bits. GPU kernels round angles otherwise.
 inline constexpr Tolerance kTolerance =
     Tolerance(
-        64, 0,
+        168, 0,
         "angles are float32 products of positions and frequencies: positions of thousands add their own rounding, "
         "position * 2^-23")
-        .halves(2)
+        .halves(4)
         .near_one()
         .in_float32();
 
