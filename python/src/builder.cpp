@@ -184,7 +184,8 @@ std::string signature_of(const OpInfo& op) {
   std::string text = fmt::format("def {}(self", op.name);
   bool is_open = false;  // any number of operands
   bool has_named = false;
-  for (std::string_view operand : op.operands) {
+  for (const OperandInfo& info : op.operands) {
+    const std::string_view operand = info.name;
     const std::size_t end = operand.find_first_of(".?");
     const std::string_view bare = operand.substr(0, end);
     const std::string_view mark = end == std::string_view::npos ? "" : operand.substr(end);
@@ -216,11 +217,23 @@ std::string signature_of(const OpInfo& op) {
   return text + (op.results == "1" ? ") -> Value" : ") -> list[Value]");
 }
 
+std::string indented(std::string_view text) {
+  std::string out = "    ";
+  if (text.ends_with("\n")) text.remove_suffix(1);
+  for (const char c : text) out += c == '\n' ? std::string("\n    ") : std::string(1, c);
+  return out;
+}
+
 std::string documentation_of(const OpInfo& op) {
   std::string text = fmt::format("{}\n\n{}\n", op.summary, op.rule);
-  for (const AttributeInfo& a : op.attributes) text += fmt::format("\n{}: {}", a.name, a.summary);
-  text += fmt::format("{}\ndtypes: {}.", op.attributes.empty() ? "" : "\n", fmt::join(op.dtypes, ", "));
-  if (!op.tolerance.empty()) text += fmt::format("\nprecision: {}.", op.tolerance);
+  for (const OperandInfo& o : op.operands) text += fmt::format("\n{}: {}; {}", o.name, o.shape, o.dtype_words);
+  for (const AttributeInfo& a : op.attributes) {
+    text += fmt::format("\n{}: {}{}", a.name, a.summary, a.range.empty() ? "" : fmt::format(" ({})", a.range));
+  }
+  text += fmt::format("\n\nGives: {}", op.result);
+  if (!op.errors.empty()) text += fmt::format("\nErrors: {}", op.errors);
+  if (!op.tolerance.empty()) text += fmt::format("\nPrecision: {}", op.tolerance);
+  if (!op.example.empty()) text += fmt::format("\n\nIn the text form:\n\n{}", indented(op.example));
   return text;
 }
 
