@@ -1,0 +1,57 @@
+#include "reprise/ops.hpp"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "bindings.hpp"
+
+namespace reprise::python {
+namespace {
+
+nb::list texts(const std::vector<std::string_view>& items) {
+  nb::list out;
+  for (const std::string_view item : items) out.append(nb::str(item.data(), item.size()));
+  return out;
+}
+
+nb::dict describe(const OpInfo& op) {
+  nb::list attributes;
+  for (const AttributeInfo& a : op.attributes) {
+    nb::dict attribute;
+    attribute["name"] = a.name;
+    attribute["kind"] = a.kind;
+    attribute["summary"] = a.summary;
+    attribute["default"] = a.default_text.empty() ? nb::none() : nb::cast(a.default_text);
+    attributes.append(attribute);
+  }
+  nb::dict out;
+  out["name"] = op.name;
+  out["family"] = op.family;
+  out["summary"] = op.summary;
+  out["rule"] = op.rule;
+  out["operands"] = texts(op.operands);
+  out["attributes"] = attributes;
+  out["wire"] = op.wire;
+  out["results"] = op.results;
+  out["dtypes"] = texts(op.dtypes);
+  out["tolerance"] = op.tolerance;
+  out["extension"] = op.extension;
+  return out;
+}
+
+}  // namespace
+
+void bind_ops(nb::module_& module) {
+  module.def(
+      "ops",
+      [] {
+        nb::list out;
+        for (const OpInfo& op : op_table()) out.append(describe(op));
+        return out;
+      },
+      nb::sig("def ops() -> list[dict[str, typing.Any]]"),
+      "The op table: one dict for each op, with what `reprise ops --json` prints.");
+}
+
+}  // namespace reprise::python
