@@ -103,6 +103,11 @@ def shapes(rng, count):
         yield random_shape(rng, 1, 5, 6)
 
 
+def magnitudes(x):
+    """Absolute values, of complex numbers those of each part."""
+    return np.abs(x.real) + 1j * np.abs(x.imag) if np.iscomplexobj(x) else np.abs(x)
+
+
 LARGE = (123457,)
 LARGE_2D = (257, 1025)
 

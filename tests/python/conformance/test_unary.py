@@ -41,15 +41,19 @@ def within(low, high):
             yield Case([ordinary(rng, (40001,), dtype)], note="large")
             return
         yield Case([special(dtype)], note="special values", every_way=True)
+        if dtype not in FLOATS:
+            # They become float32, which has its own cases.
+            for shape in [(), (0,), (17,), *(random_shape(rng, 1, 4) for _ in range(4 * EFFORT))]:
+                yield Case([ordinary(rng, shape, dtype)])
+            return
         yield Case([ordinary(rng, (3, 4, 5), dtype, low, high)], every_way=True)
         for shape in shapes(rng, 6 * EFFORT):
             yield Case([ordinary(rng, shape, dtype, low, high)])
         yield Case([ordinary(rng, LARGE, dtype, low, high)], note="large")
-        if dtype in FLOATS:
-            # All magnitudes from the subnormal ones to those next to 1 (or to `high`).
-            exponents = rng.uniform(np.log2(float(finfo(dtype).smallest_subnormal)), np.log2(max(abs(low), high)), 20001)
-            signs = rng.choice([-1.0, 1.0] if low < 0 else [1.0], 20001)
-            yield Case([(signs * 2.0**exponents).astype(numpy_dtype(dtype))], note="all magnitudes")
+        # All magnitudes from the subnormal ones to that of the domain's end.
+        exponents = rng.uniform(np.log2(float(finfo(dtype).smallest_subnormal)), np.log2(max(abs(low), high)), 20001)
+        signs = rng.choice([-1.0, 1.0] if low < 0 else [1.0], 20001)
+        yield Case([(signs * 2.0**exponents).astype(numpy_dtype(dtype))], note="all magnitudes")
 
     return cases
 
@@ -271,15 +275,20 @@ def erf(x):
 
 
 @reference("erf_inv", dtypes=REALS, cases=within(-1, 1), result=computes,
-           tolerance=ulps(3, 3, reason="rational approximations"))
+           tolerance=ulps(3, 4, reason="rational approximations"))
 def erf_inv(x):
-    return sp.erfinv(wide_float(x).astype(np.float64))
+    x = wide_float(x).astype(np.float64)
+    outside = np.abs(x) > 1
+    return np.where(outside, np.nan, sp.erfinv(np.where(outside, 0, x)))
 
 
 @reference("erfc", dtypes=REALS, cases=within(-5, 10), result=computes,
            tolerance=ulps(4, 3, reason="exp(-x * x) times a polynomial"))
 def erfc(x):
-    return sp.erfc(wide_float(x).astype(np.float64))
+    # SciPy's erfc itself loses digits where x * x is large.
+    x = wide_float(x).astype(np.longdouble)
+    tail = np.clip(x, 1, 200)
+    return np.where(x > 1, np.exp(-tail * tail) * sp.erfcx(tail.astype(np.float64)), sp.erfc(x.astype(np.float64)))
 
 
 @reference("cbrt", dtypes=REALS, cases=within(-1000, 1000), result=computes, tolerance=T)
@@ -332,4 +341,4 @@ def bitcast(x, dtype):
     return x.view(numpy_dtype(dtype))
 
 
-test_agrees, test_refuses = conformance_tests(__name__)
+test_op = conformance_tests(__name__)

@@ -77,7 +77,7 @@ def plain(op, case, rng, types):
             if len(_executables) > 200:
                 _executables.clear()
             _executables[key] = executable
-    return executable.run(*case.operands, callback=case.callback)
+    return executable(*case.operands, callback=case.callback)
 
 
 def replayed(op, case, rng, types):
@@ -85,9 +85,9 @@ def replayed(op, case, rng, types):
     builder = reprise.Builder()
     values = [builder.input() for _ in case.operands]
     executable = compile_program(builder, case.write(builder, op, values))
-    results = executable.run(*case.operands, callback=case.callback)
+    results = executable(*case.operands, callback=case.callback)
     held = [np.array(np.asarray(r)) for r in results]
-    again = executable.run(*case.operands, callback=case.callback)
+    again = executable(*case.operands, callback=case.callback)
     for before, first in zip(held, results):
         assert before.tobytes() == np.asarray(first).tobytes(), "a later run changed the results of an earlier one"
     return again
@@ -97,14 +97,14 @@ def donated(op, case, rng, types):
     builder = reprise.Builder()
     values = [builder.input() for _ in case.operands]
     executable = compile_program(builder, case.write(builder, op, values))
-    arrays = [reprise.asarray(a.copy()) for a in case.operands]
-    return executable.run(*arrays, donate=True, callback=case.callback)
+    arrays = [reprise.array(a) for a in case.operands]
+    return executable(*arrays, donate=True, callback=case.callback)
 
 
 def captured(op, case, rng, types):
     builder = reprise.Builder()
     values = [builder.capture(a) for a in case.operands]
-    return compile_program(builder, case.write(builder, op, values)).run(callback=case.callback)
+    return compile_program(builder, case.write(builder, op, values))(callback=case.callback)
 
 
 def looped(op, case, rng, types):
@@ -120,7 +120,7 @@ def looped(op, case, rng, types):
 
     carry = builder.while_loop([start, *operands, *results], lambda turn, *rest: builder.op("less", [turn, two]), body)
     zeros = [np.zeros(shape, numpy_dtype(name)) for shape, name in types]
-    return compile_program(builder, carry[1 + n:]).run(*case.operands, *zeros, callback=case.callback)
+    return compile_program(builder, carry[1 + n:])(*case.operands, *zeros, callback=case.callback)
 
 
 def numpy_layout(arrange):
@@ -128,7 +128,7 @@ def numpy_layout(arrange):
         builder = reprise.Builder()
         values = [builder.input() for _ in case.operands]
         executable = compile_program(builder, case.write(builder, op, values))
-        return executable.run(*(arrange(rng, a) for a in case.operands), callback=case.callback)
+        return executable(*(arrange(rng, a) for a in case.operands), callback=case.callback)
 
     return way
 
@@ -142,7 +142,7 @@ def view(make):
             arrays.append(array)
             values.append(attach(builder, builder.input()))
         executable = compile_program(builder, case.write(builder, op, values))
-        return executable.run(*arrays, callback=case.callback)
+        return executable(*arrays, callback=case.callback)
 
     return way
 
