@@ -39,12 +39,21 @@ WORST: dict = {}
 
 @dataclass(frozen=True)
 class Tolerance:
-    """|seen - wanted| <= epsilons * eps(dtype) * max(|wanted|, scale) + absolute; scale is 0 unless the reference gives
-    one with scaled(). Next to 0, the smallest positive number of the dtype stands in for eps * |wanted|."""
+    """|seen - wanted| <= epsilons * eps(dtype) * |wanted| + carried * eps(carrier) * scale + absolute.
+
+    `scale` is what scaled() gives, such as the sum of the absolute terms; the carrier is the dtype in which terms add up:
+    the result's own, float32 for 16-bit floats. Complex numbers are judged part by part, |wanted| being that of both parts
+    together. Next to 0, the smallest positive number of the dtype stands in for eps * |wanted|.
+    """
 
     epsilons: float = 0.0
     reason: str = "exact"
     absolute: float = 0.0
+    carried: float = 0.0
+
+    def __str__(self):
+        terms = f", {self.carried:g} relative to the terms" if self.carried else ""
+        return f"{self.epsilons:g} epsilons{terms} ({self.reason})"
 
 
 EXACT = Tolerance()
@@ -124,27 +133,24 @@ ALL_DTYPES = dtypes.ALL
 
 def compare(seen, wanted, dtype, tolerance, ref, label):
     """Fails with the worst element unless `seen` is `wanted` to within the tolerance."""
-    scale = 0
+    scale = np.zeros(())
     if isinstance(wanted, scaled):
         wanted, scale = wanted.value, wanted.scale
     wanted = np.asarray(wanted)
     assert seen.shape == wanted.shape, f"{label}: the shape is {list(seen.shape)}, wanted {list(wanted.shape)}"
-    if seen.dtype.kind == "c":
-        if ref.any_nan:
-            wanted = np.where(np.isnan(wanted) & np.isnan(seen), seen, wanted)
-        scales = {part: getattr(scale, part) for part in ("real", "imag")} if np.iscomplexobj(scale) else None
-        if tolerance != EXACT and scales is None:
-            wanted = wanted.astype(np.clongdouble)
-            scale = np.maximum(scale, np.abs(wanted))
-            scale = np.where(np.isfinite(scale), scale, 0)
-        for part in ("real", "imag"):
-            compare_parts(getattr(seen, part), getattr(wanted, part), scales[part] if scales else scale, "float32",
-                          tolerance, ref.signed_zeros, f"{label}, {part} part")
+    if seen.dtype.kind != "c":
+        compare_parts(seen, wanted, np.abs(wanted), scale, dtype, tolerance, ref.signed_zeros, label)
         return
-    compare_parts(seen, wanted, scale, dtype, tolerance, ref.signed_zeros, label)
+    wanted = np.asarray(wanted, np.complex64 if tolerance == EXACT else np.clongdouble)
+    if ref.any_nan:
+        wanted = np.where(np.isnan(wanted) & np.isnan(seen), seen, wanted)
+    for part in ("real", "imag"):
+        compare_parts(getattr(seen, part), getattr(wanted, part), np.abs(wanted),
+                      getattr(scale, part) if np.iscomplexobj(scale) else scale, "float32", tolerance, ref.signed_zeros,
+                      f"{label}, {part} part")
 
 
-def compare_parts(seen, wanted, scale, dtype, tolerance, signed_zeros, label):
+def compare_parts(seen, wanted, magnitude, scale, dtype, tolerance, signed_zeros, label):
     if numpy_dtype(dtype).kind in "biu":
         assert wanted.dtype.kind in "biu", f"{label}: the reference gives {wanted.dtype} for {dtype}"
         fail_at(seen != wanted.astype(numpy_dtype(dtype), copy=False), seen, wanted, "exactly", label)
@@ -164,14 +170,18 @@ def compare_parts(seen, wanted, scale, dtype, tolerance, signed_zeros, label):
             return
         wider = np.longdouble if dtype == "float64" else np.float64
         s, w = seen[places].astype(wider), wanted[places].astype(wider)
-        magnitude = np.maximum(np.abs(w), np.broadcast_to(scale, bad.shape)[places])
+        magnitude, scale = (np.broadcast_to(m, bad.shape)[places].astype(wider) for m in (magnitude, scale))
         info = finfo(dtype)
         eps, least, most = float(info.eps), float(info.smallest_subnormal), float(info.max)
+        carrier = eps if dtype == "float64" else float(finfo("float32").eps)
         allowed = np.maximum(magnitude * (tolerance.epsilons * eps), least * max(tolerance.epsilons, 1))
-        allowed = allowed + tolerance.absolute
+        allowed = allowed + np.where(np.isfinite(scale), scale, 0) * (tolerance.carried * carrier) + tolerance.absolute
         error = np.abs(s - w)
         if MEASURE:
-            measure(label, dtype, error, magnitude * eps, least)
+            if tolerance.carried:
+                measure(label + "/terms", dtype, error - magnitude * (tolerance.epsilons * eps), scale * carrier, least)
+            else:
+                measure(label, dtype, error, magnitude * eps, least)
         # Next to the end of the range, one rounding decides between the greatest number and infinity.
         overflow = (np.abs(w) + allowed >= most) & np.isfinite(w) & np.isinf(s) & (np.signbit(s) == np.signbit(w))
         fine = (error <= allowed) & np.isfinite(w) | overflow
@@ -179,7 +189,7 @@ def compare_parts(seen, wanted, scale, dtype, tolerance, signed_zeros, label):
         bad[places] = ~fine
         if not np.all(fine):
             worst = int(np.argmax(np.where(fine, 0, ratio)))
-            fail_at(bad, seen, wanted, f"to within {tolerance.epsilons:g} epsilons ({tolerance.reason}), "
+            fail_at(bad, seen, wanted, f"to within {tolerance}, "
                     f"{float(ratio[worst]):.3g} times that", label, tuple(int(axis[worst]) for axis in places))
 
 
@@ -187,7 +197,7 @@ def measure(label, dtype, error, unit, least):
     finite = np.isfinite(error) & np.isfinite(unit)
     if np.any(finite):
         epsilons = (np.where(finite, error, 0) / np.where(finite, np.maximum(unit, least), 1)).max()
-        op = label.split()[1].split("[")[0]
+        op = label.split()[1].split("[")[0] + ("/terms" if label.endswith("/terms") else "")
         WORST[op, dtype] = max(WORST.get((op, dtype), 0.0), float(epsilons))
 
 
