@@ -301,8 +301,7 @@ def run_refusal(op, dtype):
     rng = generator(op, dtype)
     case = next(iter(ref.cases(rng, ref.dtypes[-1])))
     own = name_of(case.operands[0])
-    with np.errstate(all="ignore"):
-        operands = [a.astype(numpy_dtype(dtype)) if i == 0 or name_of(a) == own else a for i, a in enumerate(case.operands)]
+    operands = [dtypes.cast(a, dtype) if i == 0 or name_of(a) == own else a for i, a in enumerate(case.operands)]
     with pytest.raises(Error, match=op):
         plain(op, Case(operands, case.attrs), rng, None)
     COUNTS[op] += 1
