@@ -1,8 +1,6 @@
 #include "array.hpp"
 
 #include <mlx/allocator.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <cstring>
 #include <limits>
@@ -124,9 +122,10 @@ mx::array dense_copy(const Elements& e) {
   return mx::array(std::move(data), mlx_shape(e), to_mlx(e.dtype));
 }
 
-// MLX has no way to take foreign memory as it is. Its CPU allocator keeps a buffer's size in front of the memory and a
-// Buffer points there; it reads the size only of memory that it owns. So a Buffer that points in front of foreign
-// memory serves. Where the allocator is another one (CUDA), memory is copied.
+// MLX's own way to take foreign memory copies it on the CPU. Its CPU allocator keeps a buffer's size in front of the
+// memory, and a Buffer points there: so a Buffer that points in front of foreign memory serves. Of memory that it does
+// not own, MLX reads the size in one place only, mx::contiguous, to choose between a view and a copy; any number will
+// do there. Where the allocator is another one (CUDA), memory is copied.
 constexpr std::size_t kHeader = sizeof(std::size_t);
 
 bool can_lend() {
@@ -141,7 +140,7 @@ bool can_lend() {
 
 bool is_aligned(const Elements& e) {
   const auto address = reinterpret_cast<std::uintptr_t>(e.data);
-  // The page in front of the memory may not exist, should the size be read after all.
+  // What is read as the size must exist; in front of the first page it need not.
   return address % (is_complex(e.dtype) ? size_of(e.dtype) / 2 : size_of(e.dtype)) == 0 && address % 4096 >= kHeader;
 }
 
@@ -154,7 +153,17 @@ mx::array lend(const Elements& e, const Memory& memory) {
 
 std::optional<Memory> memory_of(nb::handle object) {
   Memory memory;
-  if (!nb::ndarray_check(object) || !nb::try_cast(object, memory)) return std::nullopt;
+  if (nb::hasattr(object, "__dlpack__")) {
+    if (nb::hasattr(object, "mask")) raise_type("a masked array; wanted one without a mask, such as filled() gives");
+    if (!nb::try_cast(object, memory)) return std::nullopt;
+    return memory;
+  }
+  // What has a dtype says by it what its bytes mean; a buffer might not, as that of numpy.datetime64.
+  if (nb::hasattr(object, "dtype") || PyObject_CheckBuffer(object.ptr()) == 0) return std::nullopt;
+  // Not every buffer tells its strides though they are asked for; a memoryview does.
+  const nb::object view = nb::steal(PyMemoryView_FromObject(object.ptr()));
+  if (!view) throw nb::python_error();
+  if (!nb::try_cast(view, memory)) return std::nullopt;
   return memory;
 }
 
@@ -401,10 +410,10 @@ void bind_array(nb::module_& module) {
       .def_prop_ro(
           "donated", [](const Array& a) { return !a.value; },
           "True once a run has taken the array over: it holds nothing any more.")
-      .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
+      .def("numpy", to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A read-only NumPy array of the same memory. bfloat16 needs the package ml_dtypes: TypeError without it.")
       .def("__array__", as_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> numpy.ndarray"))
+           nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> typing.Any"))
       .def("__dlpack__", dlpack, nb::sig("def __dlpack__(self, **kwargs: object) -> object"),
            "A DLPack capsule of the same memory, which must not be written to.")
       .def(

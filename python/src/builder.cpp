@@ -1,9 +1,5 @@
 #include "reprise/builder.hpp"
 
-#include <nanobind/operators.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "program/array_access.hpp"
@@ -77,8 +73,8 @@ AttrValue to_attr(std::string_view op, const std::string& key, std::string_view 
   if (nb::hasattr(value, "item") && nb::hasattr(value, "shape") && nb::len(nb::object(value.attr("shape"))) == 0) {
     return to_attr(op, key, kind, nb::object(value.attr("item")()));
   }
-  if (PyIndex_Check(p)) return AttrValue(to_integers(nb::make_tuple(value))[0]);
   if (nb::hasattr(value, "__iter__")) return AttrValue(to_integers(value));
+  if (PyIndex_Check(p)) return AttrValue(to_integers(nb::make_tuple(value))[0]);
   throw nb::type_error(fmt::format("{}: attribute '{}' is of the type {}; wanted {}", op, key, type_name_of(value),
                                    kind.empty() ? "a bool, an int, a float, a str or a list of int" : kind)
                            .c_str());

@@ -1,9 +1,5 @@
 #include "reprise/executable.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "program/array_access.hpp"
@@ -117,8 +113,7 @@ nb::list run(const Executable& executable, const std::vector<nb::object>& object
   options.host = host_callback(callback, raised);
   options.max_loop_turns = max_loop_turns;
   options.while_waiting = [&] {
-    const InCallback in_callback;
-    const nb::gil_scoped_acquire gil;
+    const nb::gil_scoped_acquire gil;  // to be had: the interpreter's end waits for this run
     if (raised.by_signal || PyErr_CheckSignals() == 0) return;
     raised.by_signal.emplace();
     cancel->cancel();

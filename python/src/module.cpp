@@ -1,7 +1,4 @@
 // The Python package `reprise`: a thin layer over the C++ API. The GIL is released while anything is compiled or run.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
 #include "bindings.hpp"
 #include "reprise/executable.hpp"
 #include "reprise/version.hpp"

@@ -1,6 +1,3 @@
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "io/wire/wire.hpp"
