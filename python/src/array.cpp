@@ -47,7 +47,7 @@ nb::dlpack::dtype to_dlpack(DType dtype) {
   return out;
 }
 
-std::string text_of(nb::handle object) { return printable(nb::cast<std::string>(nb::str(object))); }
+std::string text_of(nb::handle object) { return printable(from_str(object)); }
 
 [[noreturn]] void raise_type(const std::string& text) { throw nb::type_error(text.c_str()); }
 
@@ -232,10 +232,10 @@ Imported import_by_numpy(nb::handle object, Share share) {
                     type_name_of(object)));
   }
   nb::object array = numpy.attr("asarray")(object);
-  const auto dtype = nb::cast<std::string>(nb::str(array.attr("dtype").attr("name")));
+  const std::string dtype = from_str(array.attr("dtype").attr("name"));
   if (is_list) {
     // As for numbers: a list has no dtype of its own.
-    const std::string kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+    const std::string kind = from_str(array.attr("dtype").attr("kind"));
     const char* narrow = kind == "f" ? "float32" : kind == "c" ? "complex64" : nullptr;
     if (dtype == "int64") {
       const nb::object small = array.attr("astype")("int32");
@@ -331,14 +331,30 @@ std::string describe(const Array& self) {
   const std::string type = to_string(type_of(*self.value));
   if (self.value->size() > kShown) return fmt::format("reprise.Array({})", type);
   const nb::object list = to_readable_numpy(self).attr("tolist")();
-  return fmt::format("reprise.Array({}, {})", nb::cast<std::string>(nb::str(list)), type);
+  return fmt::format("reprise.Array({}, {})", from_str(list), type);
 }
 
 }  // namespace
 
-std::string type_name_of(nb::handle object) {
-  return printable(nb::cast<std::string>(nb::str(object.type().attr("__name__"))));
+nb::str to_str(std::string_view text) {
+  PyObject* out = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (!out) throw nb::python_error();
+  return nb::steal<nb::str>(out);
 }
+
+std::string from_str(nb::handle object) {
+  const auto bytes = nb::cast<nb::bytes>(nb::str(object).attr("encode")("utf-8", "backslashreplace"));
+  return std::string(bytes.c_str(), bytes.size());
+}
+
+std::string to_path(nb::handle path) {
+  const auto bytes = nb::cast<nb::bytes>(nb::module_::import_("os").attr("fsencode")(path));
+  std::string out(bytes.c_str(), bytes.size());
+  if (out.find('\0') != std::string::npos) throw nb::value_error("a path with a null character");
+  return out;
+}
+
+std::string type_name_of(nb::handle object) { return text_of(object.type().attr("__name__")); }
 
 const mx::array& Array::get() const {
   if (!value) raise(Error(ErrorCode::invalid_argument, "the array was donated to a run: it holds nothing any more"));
@@ -372,7 +388,7 @@ mx::array astype(const mx::array& array, DType dtype) {
 DType to_dtype(nb::handle object) {
   std::string text;
   if (nb::isinstance<nb::str>(object)) {
-    text = nb::cast<std::string>(object);
+    text = text_of(object);
   } else if (nb::hasattr(object, "name")) {
     text = text_of(object.attr("name"));
   } else if (nb::hasattr(object, "__name__")) {

@@ -12,8 +12,7 @@ nb::handle error_type;  // lives as long as the process
 
 void raise(const Error& error, nb::handle cause) {
   const std::string_view code = to_string(error.code());
-  nb::object exception =
-      error_type(nb::str(error.message().data(), error.message().size()), nb::str(code.data(), code.size()));
+  nb::object exception = error_type(to_str(error.message()), to_str(code));
   if (cause.is_valid()) exception.attr("__cause__") = cause;
   PyErr_SetObject(error_type.ptr(), exception.ptr());
   throw nb::python_error();
