@@ -1,8 +1,6 @@
 #include "array.hpp"
 
 #include <mlx/allocator.h>
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/string.h>
 
 #include <cstring>
 #include <limits>
@@ -49,7 +47,7 @@ nb::dlpack::dtype to_dlpack(DType dtype) {
   return out;
 }
 
-std::string text_of(nb::handle object) { return printable(nb::cast<std::string>(nb::str(object))); }
+std::string text_of(nb::handle object) { return printable(from_str(object)); }
 
 [[noreturn]] void raise_type(const std::string& text) { throw nb::type_error(text.c_str()); }
 
@@ -124,9 +122,10 @@ mx::array dense_copy(const Elements& e) {
   return mx::array(std::move(data), mlx_shape(e), to_mlx(e.dtype));
 }
 
-// MLX has no way to take foreign memory as it is. Its CPU allocator keeps a buffer's size in front of the memory and a
-// Buffer points there; it reads the size only of memory that it owns. So a Buffer that points in front of foreign
-// memory serves. Where the allocator is another one (CUDA), memory is copied.
+// MLX's own way to take foreign memory copies it on the CPU. Its CPU allocator keeps a buffer's size in front of the
+// memory, and a Buffer points there: so a Buffer that points in front of foreign memory serves. Of memory that it does
+// not own, MLX reads the size in one place only, mx::contiguous, to choose between a view and a copy; any number will
+// do there. Where the allocator is another one (CUDA), memory is copied.
 constexpr std::size_t kHeader = sizeof(std::size_t);
 
 bool can_lend() {
@@ -141,7 +140,7 @@ bool can_lend() {
 
 bool is_aligned(const Elements& e) {
   const auto address = reinterpret_cast<std::uintptr_t>(e.data);
-  // The page in front of the memory may not exist, should the size be read after all.
+  // What is read as the size must exist; in front of the first page it need not.
   return address % (is_complex(e.dtype) ? size_of(e.dtype) / 2 : size_of(e.dtype)) == 0 && address % 4096 >= kHeader;
 }
 
@@ -154,7 +153,17 @@ mx::array lend(const Elements& e, const Memory& memory) {
 
 std::optional<Memory> memory_of(nb::handle object) {
   Memory memory;
-  if (!nb::ndarray_check(object) || !nb::try_cast(object, memory)) return std::nullopt;
+  if (nb::hasattr(object, "__dlpack__")) {
+    if (nb::hasattr(object, "mask")) raise_type("a masked array; wanted one without a mask, such as filled() gives");
+    if (!nb::try_cast(object, memory)) return std::nullopt;
+    return memory;
+  }
+  // What has a dtype says by it what its bytes mean; a buffer might not, as that of numpy.datetime64.
+  if (nb::hasattr(object, "dtype") || PyObject_CheckBuffer(object.ptr()) == 0) return std::nullopt;
+  // Not every buffer tells its strides though they are asked for; a memoryview does.
+  const nb::object view = nb::steal(PyMemoryView_FromObject(object.ptr()));
+  if (!view) throw nb::python_error();
+  if (!nb::try_cast(view, memory)) return std::nullopt;
   return memory;
 }
 
@@ -223,10 +232,10 @@ Imported import_by_numpy(nb::handle object, Share share) {
                     type_name_of(object)));
   }
   nb::object array = numpy.attr("asarray")(object);
-  const auto dtype = nb::cast<std::string>(nb::str(array.attr("dtype").attr("name")));
+  const std::string dtype = from_str(array.attr("dtype").attr("name"));
   if (is_list) {
     // As for numbers: a list has no dtype of its own.
-    const std::string kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
+    const std::string kind = from_str(array.attr("dtype").attr("kind"));
     const char* narrow = kind == "f" ? "float32" : kind == "c" ? "complex64" : nullptr;
     if (dtype == "int64") {
       const nb::object small = array.attr("astype")("int32");
@@ -322,14 +331,30 @@ std::string describe(const Array& self) {
   const std::string type = to_string(type_of(*self.value));
   if (self.value->size() > kShown) return fmt::format("reprise.Array({})", type);
   const nb::object list = to_readable_numpy(self).attr("tolist")();
-  return fmt::format("reprise.Array({}, {})", nb::cast<std::string>(nb::str(list)), type);
+  return fmt::format("reprise.Array({}, {})", from_str(list), type);
 }
 
 }  // namespace
 
-std::string type_name_of(nb::handle object) {
-  return printable(nb::cast<std::string>(nb::str(object.type().attr("__name__"))));
+nb::str to_str(std::string_view text) {
+  PyObject* out = PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace");
+  if (!out) throw nb::python_error();
+  return nb::steal<nb::str>(out);
 }
+
+std::string from_str(nb::handle object) {
+  const auto bytes = nb::cast<nb::bytes>(nb::str(object).attr("encode")("utf-8", "backslashreplace"));
+  return std::string(bytes.c_str(), bytes.size());
+}
+
+std::string to_path(nb::handle path) {
+  const auto bytes = nb::cast<nb::bytes>(nb::module_::import_("os").attr("fsencode")(path));
+  std::string out(bytes.c_str(), bytes.size());
+  if (out.find('\0') != std::string::npos) throw nb::value_error("a path with a null character");
+  return out;
+}
+
+std::string type_name_of(nb::handle object) { return text_of(object.type().attr("__name__")); }
 
 const mx::array& Array::get() const {
   if (!value) raise(Error(ErrorCode::invalid_argument, "the array was donated to a run: it holds nothing any more"));
@@ -363,7 +388,7 @@ mx::array astype(const mx::array& array, DType dtype) {
 DType to_dtype(nb::handle object) {
   std::string text;
   if (nb::isinstance<nb::str>(object)) {
-    text = nb::cast<std::string>(object);
+    text = text_of(object);
   } else if (nb::hasattr(object, "name")) {
     text = text_of(object.attr("name"));
   } else if (nb::hasattr(object, "__name__")) {
@@ -401,10 +426,10 @@ void bind_array(nb::module_& module) {
       .def_prop_ro(
           "donated", [](const Array& a) { return !a.value; },
           "True once a run has taken the array over: it holds nothing any more.")
-      .def("numpy", to_numpy, nb::sig("def numpy(self) -> numpy.ndarray"),
+      .def("numpy", to_numpy, nb::sig("def numpy(self) -> typing.Any"),
            "A read-only NumPy array of the same memory. bfloat16 needs the package ml_dtypes: TypeError without it.")
       .def("__array__", as_numpy, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> numpy.ndarray"))
+           nb::sig("def __array__(self, dtype: object = None, copy: bool | None = None) -> typing.Any"))
       .def("__dlpack__", dlpack, nb::sig("def __dlpack__(self, **kwargs: object) -> object"),
            "A DLPack capsule of the same memory, which must not be written to.")
       .def(

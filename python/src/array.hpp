@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "interpreter.hpp"
 #include "reprise/dtype.hpp"
@@ -41,6 +42,12 @@ mlx::core::array astype(const mlx::core::array& array, DType dtype);
 /// From "float32", "f32", a NumPy or MLX dtype, or a type such as numpy.float32.
 DType to_dtype(nb::handle object);
 
+/// Text for Python; bytes that are no UTF-8, from a file say, become escapes.
+nb::str to_str(std::string_view text);
+/// str() of an object; what UTF-8 cannot have becomes escapes.
+std::string from_str(nb::handle object);
+/// From str, bytes or os.PathLike, as the file system has it.
+std::string to_path(nb::handle path);
 /// Name of an object's type, for messages.
 std::string type_name_of(nb::handle object);
 

@@ -1,9 +1,5 @@
 #include "reprise/builder.hpp"
 
-#include <nanobind/operators.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "program/array_access.hpp"
@@ -44,8 +40,7 @@ Constant to_constant(nb::handle number, std::optional<DType> dtype) {
     }
     std::uint64_t u = 0;
     if (nb::try_cast(value, u)) return Constant::of(u, dtype.value_or(DType::uint64));
-    raise(make_error(ErrorCode::invalid_argument, "the integer {} does not fit 64 bits",
-                     nb::cast<std::string>(nb::str(value))));
+    raise(make_error(ErrorCode::invalid_argument, "the integer {} does not fit 64 bits", from_str(value)));
   }
   if (PyFloat_Check(p)) return Constant::of(PyFloat_AsDouble(p), dtype.value_or(DType::float32));
   if (PyComplex_Check(p)) {
@@ -72,13 +67,13 @@ AttrValue to_attr(std::string_view op, const std::string& key, std::string_view 
   if (kind == "dtype") return AttrValue(to_dtype(value));
   if (kind == "tensor types") return AttrValue(to_tensor_types(value));
   if (PyBool_Check(p)) return AttrValue(p == Py_True);
-  if (nb::isinstance<nb::str>(value)) return AttrValue(nb::cast<std::string>(value));
+  if (nb::isinstance<nb::str>(value)) return AttrValue(from_str(value));
   if (PyFloat_Check(p)) return AttrValue(PyFloat_AsDouble(p));
   if (nb::hasattr(value, "item") && nb::hasattr(value, "shape") && nb::len(nb::object(value.attr("shape"))) == 0) {
     return to_attr(op, key, kind, nb::object(value.attr("item")()));
   }
-  if (PyIndex_Check(p)) return AttrValue(to_integers(nb::make_tuple(value))[0]);
   if (nb::hasattr(value, "__iter__")) return AttrValue(to_integers(value));
+  if (PyIndex_Check(p)) return AttrValue(to_integers(nb::make_tuple(value))[0]);
   throw nb::type_error(fmt::format("{}: attribute '{}' is of the type {}; wanted {}", op, key, type_name_of(value),
                                    kind.empty() ? "a bool, an int, a float, a str or a list of int" : kind)
                            .c_str());
@@ -88,7 +83,7 @@ Builder::Attrs to_attrs(std::string_view op, const nb::kwargs& kwargs) {
   const OpInfo* info = find_op(op);
   Builder::Attrs attrs;
   for (const auto& [key, value] : kwargs) {
-    auto name = nb::cast<std::string>(key);
+    std::string name = from_str(key);
     std::string_view kind;
     if (info) {
       for (const AttributeInfo& a : info->attributes) {

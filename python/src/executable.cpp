@@ -1,9 +1,5 @@
 #include "reprise/executable.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "program/array_access.hpp"
@@ -48,6 +44,10 @@ std::vector<std::size_t> donations(const std::vector<nb::object>& inputs, nb::ha
 Inputs import_inputs(const std::vector<nb::object>& objects, nb::handle donate) {
   Inputs out;
   for (std::size_t i = 0; i < objects.size(); ++i) {
+    if (nb::isinstance<Array>(objects[i]) && !nb::cast<const Array&>(objects[i]).value) {
+      raise(
+          make_error(ErrorCode::invalid_argument, "run: input {} was donated to an earlier run: it holds nothing", i));
+    }
     try {
       const Imported imported = import_array(objects[i], Share::yes);
       if (imported.is_lent) out.lent.push_back(imported.array.data_shared_ptr());
@@ -74,6 +74,15 @@ mx::array to_reply(nb::handle object, std::optional<DType> declared) {
   return astype(reply, *declared);
 }
 
+// What a callback's exception says; its __str__ may raise too.
+std::string shown(nb::handle exception) {
+  try {
+    return from_str(exception);
+  } catch (const nb::python_error&) {
+    return "";
+  }
+}
+
 HostCallback host_callback(nb::handle function, Raised& raised) {
   if (function.is_none()) return {};
   return [function, &raised](const HostCall& call) -> Result<std::vector<mx::array>> {
@@ -91,8 +100,8 @@ HostCallback host_callback(nb::handle function, Raised& raised) {
       }
       return out;
     } catch (nb::python_error& e) {
-      const std::string type = nb::cast<std::string>(nb::str(e.type().attr("__name__")));
-      const std::string text = nb::cast<std::string>(nb::str(e.value()));
+      const std::string type = type_name_of(e.value());
+      const std::string text = shown(e.value());
       const bool is_exception = e.matches(PyExc_Exception);
       (is_exception ? raised.in_callback : raised.by_signal).emplace(std::move(e));
       return make_error(ErrorCode::runtime, "{}{}{}", type, text.empty() ? "" : ": ", text);
@@ -117,8 +126,7 @@ nb::list run(const Executable& executable, const std::vector<nb::object>& object
   options.host = host_callback(callback, raised);
   options.max_loop_turns = max_loop_turns;
   options.while_waiting = [&] {
-    const InCallback in_callback;
-    const nb::gil_scoped_acquire gil;
+    const nb::gil_scoped_acquire gil;  // to be had: the interpreter's end waits for this run
     if (raised.by_signal || PyErr_CheckSignals() == 0) return;
     raised.by_signal.emplace();
     cancel->cancel();

@@ -11,6 +11,12 @@
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+// In every part of the module: a conversion that one of them does not know would only fail when it is called.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
 #include "reprise/executable.hpp"
 

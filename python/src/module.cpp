@@ -1,7 +1,4 @@
 // The Python package `reprise`: a thin layer over the C++ API. The GIL is released while anything is compiled or run.
-#include <nanobind/nanobind.h>
-#include <nanobind/stl/string.h>
-
 #include "bindings.hpp"
 #include "reprise/executable.hpp"
 #include "reprise/version.hpp"
@@ -15,8 +12,7 @@ nb::handle error_type;  // lives as long as the process
 
 void raise(const Error& error, nb::handle cause) {
   const std::string_view code = to_string(error.code());
-  nb::object exception =
-      error_type(nb::str(error.message().data(), error.message().size()), nb::str(code.data(), code.size()));
+  nb::object exception = error_type(to_str(error.message()), to_str(code));
   if (cause.is_valid()) exception.attr("__cause__") = cause;
   PyErr_SetObject(error_type.ptr(), exception.ptr());
   throw nb::python_error();

@@ -1,9 +1,5 @@
 #include "reprise/ops.hpp"
 
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/string_view.h>
-#include <nanobind/stl/vector.h>
-
 #include "bindings.hpp"
 
 namespace reprise::python {

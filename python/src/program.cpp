@@ -1,6 +1,3 @@
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "base/format.hpp"
 #include "bindings.hpp"
 #include "io/wire/wire.hpp"
@@ -13,15 +10,11 @@ namespace {
 
 nb::object shape_tuple(const TensorType& type) { return nb::tuple(nb::cast(type.shape)); }
 
-std::string path_of(nb::handle path) {
-  return nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
-}
-
-std::vector<std::string> faults(const Program& program) {
+nb::list faults(const Program& program) {
   std::vector<Error> found;
   static_cast<void>(verify(program, &found));
-  std::vector<std::string> out;
-  for (const Error& e : found) out.push_back(e.message());
+  nb::list out;
+  for (const Error& e : found) out.append(to_str(e.message()));
   return out;
 }
 
@@ -37,7 +30,7 @@ std::vector<TensorType> check(const Program& program, nb::handle inputs) {
 }
 
 Program load(nb::handle path) {
-  const std::string name = path_of(path);
+  const std::string name = to_path(path);
   std::optional<Result<Program>> program;
   {
     const WithoutGil released;
@@ -47,7 +40,7 @@ Program load(nb::handle path) {
 }
 
 void save(const Program& program, nb::handle path) {
-  const std::string name = path_of(path);
+  const std::string name = to_path(path);
   std::optional<Status> status;
   {
     const WithoutGil released;
@@ -64,13 +57,11 @@ nb::bytes to_wire(const Program& program) {
 std::vector<Capture> to_captures(nb::handle objects) {
   std::vector<Capture> out;
   for (const nb::handle item : objects) {
-    nb::handle array = item;
-    std::string name;
     if (nb::isinstance<nb::tuple>(item) && nb::len(item) == 2 && nb::isinstance<nb::str>(item[0])) {
-      name = nb::cast<std::string>(item[0]);
-      out.push_back(unwrap(make_capture(import_array(nb::object(item[1]), Share::no).array, std::move(name))));
+      const nb::object array = item[1];
+      out.push_back(unwrap(make_capture(import_array(array, Share::no).array, from_str(nb::object(item[0])))));
     } else {
-      out.push_back(unwrap(make_capture(import_array(array, Share::no).array)));
+      out.push_back(unwrap(make_capture(import_array(item, Share::no).array)));
     }
   }
   return out;
@@ -88,7 +79,7 @@ Program parse(const std::string& text, nb::handle captures) {
 
 nb::list captures_of(const Program& program) {
   nb::list out;
-  for (const Capture& c : program->captures) out.append(nb::make_tuple(c.name, Array{*c.value}));
+  for (const Capture& c : program->captures) out.append(nb::make_tuple(to_str(c.name), Array{*c.value}));
   return out;
 }
 
@@ -101,8 +92,7 @@ std::vector<std::int64_t> to_integers(nb::handle object) {
     if (!index) throw nb::python_error();
     std::int64_t i = 0;
     if (!nb::try_cast(index, i)) {
-      raise(make_error(ErrorCode::invalid_argument, "the integer {} does not fit 64 bits",
-                       nb::cast<std::string>(nb::str(index))));
+      raise(make_error(ErrorCode::invalid_argument, "the integer {} does not fit 64 bits", from_str(index)));
     }
     out.push_back(i);
   }
@@ -149,8 +139,7 @@ void bind_program(nb::module_& module) {
       .def("__hash__", [](const TensorType& t) { return nb::hash(nb::str(to_string(t).c_str())); })
       .def("__str__", [](const TensorType& t) { return to_string(t); })
       .def("__repr__", [](const TensorType& t) {
-        return fmt::format("reprise.TensorType('{}', {})", name(t.dtype),
-                           nb::cast<std::string>(nb::repr(shape_tuple(t))));
+        return fmt::format("reprise.TensorType('{}', {})", name(t.dtype), from_str(nb::repr(shape_tuple(t))));
       });
 
   nb::class_<Program>(module, "Program",
@@ -173,9 +162,10 @@ void bind_program(nb::module_& module) {
            nb::sig("def check(self, inputs: collections.abc.Iterable[object] | None = None) -> list[TensorType]"),
            "Raises reprise.Error with all faults of a program that breaks the contract. Given the types of the inputs "
            "(TensorType, pairs (dtype, shape) or arrays), works out every type, and gives those of the outputs.")
-      .def("faults", faults, "All faults that can be found without knowing shapes, one text each; none: [].")
+      .def("faults", faults, nb::sig("def faults(self) -> list[str]"),
+           "All faults that can be found without knowing shapes, one text each; none: [].")
       .def_prop_ro(
-          "text", [](const Program& p) { return print_program(p); }, "The text form.")
+          "text", [](const Program& p) { return to_str(print_program(p)); }, "The text form.")
       .def_prop_ro(
           "n_inputs", [](const Program& p) { return p->num_inputs; }, "How many inputs it takes.")
       .def_prop_ro(
@@ -192,8 +182,8 @@ void bind_program(nb::module_& module) {
             return nb::bool_(a == nb::cast<const Program&>(b));
           },
           nb::sig("def __eq__(self, other: object, /) -> bool"))
-      .def("__hash__", [](const Program& p) { return nb::hash(nb::str(print_program(p).c_str())); })
-      .def("__str__", [](const Program& p) { return print_program(p); })
+      .def("__hash__", [](const Program& p) { return nb::hash(to_str(print_program(p))); })
+      .def("__str__", [](const Program& p) { return to_str(print_program(p)); })
       .def("__repr__", [](const Program& p) {
         return fmt::format("<reprise.Program: {} inputs, {} instructions, {} outputs>", p->num_inputs,
                            p->instructions.size(), p->num_real_outputs);

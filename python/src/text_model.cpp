@@ -1,10 +1,5 @@
 #include "reprise/text_model.hpp"
 
-#include <nanobind/stl/optional.h>
-#include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
-#include <nanobind/stl/vector.h>
-
 #include "bindings.hpp"
 
 namespace reprise::python {
@@ -16,7 +11,7 @@ struct Generation {
 };
 
 TextModel load(nb::handle path, const std::string& device, const std::string& backend) {
-  const std::string name = nb::cast<std::string>(nb::module_::import_("os").attr("fsdecode")(path));
+  const std::string name = to_path(path);
   LoadOptions options;
   options.device = unwrap(parse_device(device));
   options.backend = unwrap(parse_backend(backend));
@@ -60,7 +55,7 @@ Generation generate(const TextModel& model, const std::string& prompt, std::int6
       }
       if (on_text.is_none()) return true;
       try {
-        const nb::object go_on = on_text(nb::str(text.data(), text.size()));
+        const nb::object go_on = on_text(to_str(text));
         return go_on.ptr() != Py_False;
       } catch (nb::python_error& e) {
         raised.emplace(std::move(e));
@@ -81,7 +76,7 @@ Generation generate(const TextModel& model, const std::string& prompt, std::int6
 void bind_text_model(nb::module_& module) {
   nb::class_<Generation>(module, "Generation", "What TextModel.generate wrote, and how. str() gives the text.")
       .def_prop_ro(
-          "text", [](const Generation& g) { return g.text; }, "The text, without the prompt.")
+          "text", [](const Generation& g) { return to_str(g.text); }, "The text, without the prompt.")
       .def_prop_ro(
           "finish", [](const Generation& g) { return std::string(to_string(g.report.finish)); },
           "Why it ended: the end token, a stop text, the length, the context or the caller.")
@@ -97,8 +92,8 @@ void bind_text_model(nb::module_& module) {
           "Of the tokens after the first.")
       .def_prop_ro(
           "warnings", [](const Generation& g) { return g.report.warnings; }, "What the caller should know.")
-      .def("__str__", [](const Generation& g) { return g.text; })
-      .def("__repr__", [](const Generation& g) { return nb::repr(nb::str(g.text.data(), g.text.size())); });
+      .def("__str__", [](const Generation& g) { return to_str(g.text); })
+      .def("__repr__", [](const Generation& g) { return nb::repr(to_str(g.text)); });
 
   nb::class_<TextModel>(module, "TextModel",
                         "A language model from a GGUF file. Many threads may use it at once; each generation has its "
