@@ -20,7 +20,7 @@ std::unique_ptr<const mlx_backend::GraphFunction> compiled(std::string_view name
   std::vector<mlx_backend::Check> checks;
   std::vector<array> outputs = mlx_backend::lowering_of(op).lower({op, inputs, results, stream, &checks}, nullptr);
   for (const auto& check : checks) outputs.push_back(check.failed);
-  return mlx_backend::make_graph_function(mlx_backend::Tape::record(inputs, outputs), Device::cuda());
+  return mlx_backend::make_graph_function(mlx_backend::Tape::record(inputs, outputs), Device::cuda(), stream);
 }
 
 std::vector<array> forced(std::vector<array> arrays) {

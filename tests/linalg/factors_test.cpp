@@ -177,7 +177,7 @@ TEST(Factors, Solve) {
       const auto as = layouts(a);
       for (const Shape& shape : {one, many}) {
         const auto bs = layouts(random(shape, d, kSeed + 6));
-        const array as_columns = shape == one ? mx::expand_dims(bs[0], -1) : bs[0];
+        const array as_columns = shape == one ? mx::expand_dims(bs[0], -1, mx::Device::cpu) : bs[0];
         const auto wanted = matrices(as_columns);
         for (std::size_t layout = 0; layout < as.size(); ++layout) {
           for (const int triangle : {-1, 0, 1}) {  // general, lower, upper
@@ -189,7 +189,7 @@ TEST(Factors, Solve) {
             const array x = run_one(name, attrs, {given, bs[layout]});
             EXPECT_EQ(type_of(x), (TensorType{d, shape}));
             auto left = matrices(given);
-            const auto found = matrices(shape == one ? mx::expand_dims(x, -1) : x);
+            const auto found = matrices(shape == one ? mx::expand_dims(x, -1, mx::Device::cpu) : x);
             for (std::size_t i = 0; i < wanted.size(); ++i) {
               for (std::int64_t row = 0; row < n && triangle >= 0; ++row) {
                 for (std::int64_t c = 0; c < n; ++c) {

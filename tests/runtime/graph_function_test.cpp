@@ -18,7 +18,7 @@ void on_worker(const F& f) {
 template <typename F>
 std::unique_ptr<const GraphFunction> made(const WorkerContext& worker, const F& f) {
   const array x = placeholder({2}, mx::float32);
-  return make_graph_function(Tape::record({x}, {f(x, worker.stream)}), Device::cuda());
+  return make_graph_function(Tape::record({x}, {f(x, worker.stream)}), Device::cuda(), worker.stream);
 }
 
 List result_of(const GraphFunction& function, const std::vector<float>& x) {

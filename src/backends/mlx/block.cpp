@@ -5,6 +5,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "backends/mlx/gpu.hpp"
 #include "backends/mlx/lowering.hpp"
 #include "base/format.hpp"
 #include "ops/host/host.hpp"
@@ -104,7 +105,10 @@ class BlockBuilder {
 
   array fixed(const Ref& ref) const {
     const auto index = static_cast<std::size_t>(ref.index);
-    if (ref.kind == RefKind::capture) return *typed_.program()->captures[index].value;
+    if (ref.kind == RefKind::capture) {
+      const array& value = *typed_.program()->captures[index].value;
+      return device_.kind == Device::Kind::cpu ? value : dense_on_gpu(value, worker_.stream);
+    }
     return scalar_of(typed_.program()->constants[index]);
   }
 
@@ -155,7 +159,7 @@ class BlockBuilder {
       outputs.push_back(std::move(check.failed));
       graph.checks.push_back(std::move(check.message));
     }
-    graph.function = make_graph_function(Tape::record(inputs, outputs), device_);
+    graph.function = make_graph_function(Tape::record(inputs, outputs), device_, worker_.stream);
     block_.steps_.emplace_back(std::move(graph));
   }
 
@@ -179,8 +183,14 @@ class BlockBuilder {
     const std::span<const TensorType> wanted(types_.results.data() + instruction.first_result,
                                              instruction.result_count);
     const std::size_t first_check = checks.size();
-    const LowerContext context{*instruction.op, operands, wanted, worker_.stream, &checks};
-    std::vector<array> results = lowering_of(*instruction.op).lower(context, instruction.attrs.get());
+    const bool gpu = device_.kind != Device::Kind::cpu;
+    std::vector<array> results;
+    if (gpu) results = empty_results(wanted);
+    if (results.empty()) {
+      const std::vector<array> settled = gpu ? operands_on_gpu(*instruction.op, operands, worker_.stream) : operands;
+      const LowerContext context{*instruction.op, settled, wanted, worker_.stream, &checks};
+      results = lowering_of(*instruction.op).lower(context, instruction.attrs.get());
+    }
     for (std::size_t c = first_check; c < checks.size(); ++c) {
       checks[c].message = fmt::format("run: instruction {} ({}): {}", i, instruction.op->name, checks[c].message);
     }

@@ -4,6 +4,8 @@
 
 #include <atomic>
 
+#include "backends/mlx/gpu.hpp"
+
 namespace reprise::mlx_backend {
 namespace {
 
@@ -26,7 +28,8 @@ class TapeFunction final : public GraphFunction {
 // erase the entry.
 class CompiledFunction final : public GraphFunction {
  public:
-  explicit CompiledFunction(Tape tape) : id_(next_id()), cache_(mx::detail::compile_cache()) {
+  CompiledFunction(Tape tape, mx::Stream stream)
+      : id_(next_id()), cache_(mx::detail::compile_cache()), stream_(stream) {
     auto shared = std::make_shared<const Tape>(std::move(tape));
     call_ = mx::detail::compile([shared](const std::vector<array>& inputs) { return shared->replay(inputs); }, id_);
     live_graphs.fetch_add(1);
@@ -40,7 +43,10 @@ class CompiledFunction final : public GraphFunction {
   CompiledFunction(const CompiledFunction&) = delete;
   CompiledFunction& operator=(const CompiledFunction&) = delete;
 
-  std::vector<array> call(std::vector<array> inputs) const override { return call_(inputs); }
+  std::vector<array> call(std::vector<array> inputs) const override {
+    for (array& in : inputs) in = dense_on_gpu(in, stream_);
+    return call_(inputs);
+  }
 
  private:
   static std::uintptr_t next_id() {
@@ -52,14 +58,15 @@ class CompiledFunction final : public GraphFunction {
 
   std::uintptr_t id_;
   mx::detail::CompileCacheWeakPtr cache_;
+  mx::Stream stream_;
   std::function<std::vector<array>(const std::vector<array>&)> call_;
 };
 
 }  // namespace
 
-std::unique_ptr<const GraphFunction> make_graph_function(Tape tape, const Device& device) {
+std::unique_ptr<const GraphFunction> make_graph_function(Tape tape, const Device& device, mx::Stream stream) {
   if (device.kind == Device::Kind::cpu) return std::make_unique<TapeFunction>(std::move(tape));
-  return std::make_unique<CompiledFunction>(std::move(tape));
+  return std::make_unique<CompiledFunction>(std::move(tape), stream);
 }
 
 std::size_t live_compiled_graphs() { return live_graphs.load(); }

@@ -21,7 +21,7 @@ class GraphFunction {
 
 /// On the CPU the tape itself: MLX's graph compiler would fuse kernels there by calling a C++ compiler at run time. On
 /// a GPU the tape goes through that compiler, under an id of its own.
-std::unique_ptr<const GraphFunction> make_graph_function(Tape tape, const Device& device);
+std::unique_ptr<const GraphFunction> make_graph_function(Tape tape, const Device& device, mx::Stream stream);
 
 /// Programs in MLX's compile cache of this process that are alive; for tests.
 std::size_t live_compiled_graphs();

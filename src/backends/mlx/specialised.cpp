@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "backends/mlx/block.hpp"
+#include "backends/mlx/gpu.hpp"
 #include "backends/mlx/worker.hpp"
 #include "base/format.hpp"
 
@@ -134,6 +135,7 @@ bool is_available(const Device& device) {
 }
 
 Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed, const Device& device) {
+  if (device.kind != Device::Kind::cpu) REPRISE_RETURN_IF_ERROR(check_dtypes(*typed, device));
   auto made = std::make_shared<const MlxSpecialised>(std::move(typed), device);
   REPRISE_RETURN_IF_ERROR(made->prepare());
   return std::shared_ptr<const Specialised>(std::move(made));

@@ -53,15 +53,6 @@ std::vector<array> sorted(const std::vector<array>& outputs) {
   return order;
 }
 
-// Operations whose result shows the operand's memory (a reshape may copy, of a strided operand; that is let pass).
-bool is_view(const mx::Primitive& primitive) {
-  const std::string_view name = primitive.name();
-  constexpr std::string_view kViews[] = {"Broadcast", "BroadcastAxes", "ExpandDims",   "Squeeze",   "Transpose",
-                                         "Slice",     "Split",         "View",         "AsStrided", "Reshape",
-                                         "Flatten",   "Unflatten",     "StopGradient", "Depends"};
-  return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
-}
-
 std::size_t saturating_add(std::size_t a, std::size_t b) {
   std::size_t sum = 0;
   return __builtin_add_overflow(a, b, &sum) ? SIZE_MAX : sum;
@@ -78,6 +69,14 @@ std::size_t dense_bytes(const mx::Shape& shape, mx::Dtype dtype) {
 }
 
 }  // namespace
+
+bool is_view(const mx::Primitive& primitive) {
+  const std::string_view name = primitive.name();
+  constexpr std::string_view kViews[] = {"Broadcast", "BroadcastAxes", "ExpandDims",   "Squeeze",   "Transpose",
+                                         "Slice",     "Split",         "View",         "AsStrided", "Reshape",
+                                         "Flatten",   "Unflatten",     "StopGradient", "Depends"};
+  return std::find(std::begin(kViews), std::end(kViews), name) != std::end(kViews);
+}
 
 void require_memory(std::size_t bytes) {
   if (bytes < kAskBytes) return;

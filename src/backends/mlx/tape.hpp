@@ -57,6 +57,9 @@ class Tape {
   void find_peak();
 };
 
+/// True of operations whose result shows the operand's memory. (A reshape may copy, of a strided operand; let pass.)
+bool is_view(const mx::Primitive& primitive);
+
 /// An array without data that stands for an input while a tape is recorded.
 array placeholder(const mx::Shape& shape, mx::Dtype dtype);
 

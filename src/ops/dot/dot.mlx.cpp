@@ -162,7 +162,8 @@ array lower_quantized_matmul(const LowerContext& context, const ops::QuantizedMa
 
   // MLX's CPU kernels add up in the dtype of x, which loses whole terms in 16 bits, and have none for float64.
   mx::Dtype dtype = context.dtype();
-  if (on_cpu(context) && mx::size_of(dtype) == 2) dtype = mx::float32;
+  const bool batched_on_gpu = !on_cpu(context) && context[1].ndim() > 2;  // MLX has no CUDA kernel for that
+  if ((on_cpu(context) || batched_on_gpu) && mx::size_of(dtype) == 2) dtype = mx::float32;
   array x = mx::astype(context[0], dtype, stream);
   if (x.ndim() == 1) x = mx::expand_dims(x, 0, stream);
 
@@ -180,8 +181,9 @@ array lower_quantized_matmul(const LowerContext& context, const ops::QuantizedMa
     for (array& w : weights) w = with_batch(w);
   }
 
-  if (dtype == mx::float64) {
-    return mx::reshape(unpacked_product(x, weights, attrs, stream), context.shape(), stream);
+  if (dtype == mx::float64 || batched_on_gpu) {
+    const array product = unpacked_product(x, weights, attrs, stream);
+    return mx::reshape(mx::astype(product, context.dtype(), stream), context.shape(), stream);
   }
   std::optional<array> biases;
   if (attrs.mode == ops::QuantMode::affine) {

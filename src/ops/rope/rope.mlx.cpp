@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "backends/mlx/convert.hpp"
+
 namespace reprise::mlx_backend {
 namespace {
 
@@ -65,6 +67,13 @@ array angles_of(const array& positions, const LowerContext& context, const ops::
 array lower_rope(const LowerContext& context, const ops::RopeAttrs& attrs) {
   const array& a = context[0];
   if (attrs.dims == 0 || a.size() == 0) return a;
+  if (!on_cpu(context)) {
+    // MLX's CUDA kernel gives other rows' angles to a batch of single positions and reads strided operands wrongly.
+    const mx::Stream s = context.stream;
+    const double start = static_cast<double>(attrs.offset);
+    const array positions = mx::arange(start, start + a.shape(-2), 1.0, mx::float32, s);
+    return rotate(a, angles_of(positions, context, attrs, false), attrs, s);
+  }
   return mx::fast::rope(a, static_cast<int>(attrs.dims), attrs.traditional, static_cast<float>(attrs.base),
                         static_cast<float>(attrs.scale), static_cast<int>(attrs.offset), std::nullopt, context.stream);
 }

@@ -1,5 +1,7 @@
 #include "ops/unary/unary.mlx.hpp"
 
+#include <limits>
+
 #include "backends/mlx/convert.hpp"
 #include "backends/mlx/term.hpp"
 #include "ops/unary/special.mlx.hpp"
@@ -9,6 +11,17 @@ namespace {
 
 DType dtype_of(const LowerContext& context) { return from_mlx(context[0].dtype()); }
 bool is_inexact(DType d) { return is_floating(d) || is_complex(d); }
+
+// |x| of complex numbers without overflow on the way. MLX's own does not compile once it is fused on CUDA.
+array modulus(const array& x, mx::Stream s) {
+  const Term a = magnitude({mx::real(x, s), s});
+  const Term b = magnitude({mx::imag(x, s), s});
+  const Term large = a.apply(mx::maximum, b);
+  const Term ratio = a.apply(mx::minimum, b) / large;
+  const Term size = select(large == 0.0, large, large * (ratio * ratio + 1.0).apply(mx::sqrt));
+  const double infinity = std::numeric_limits<double>::infinity();
+  return select((a == infinity).apply(mx::logical_or, b == infinity), a.constant(infinity), size);
+}
 
 Term term(const array& x, const LowerContext& context) { return {x, context.stream}; }
 Term operand(const LowerContext& context) { return term(context[0], context); }
@@ -33,6 +46,7 @@ array lower_abs(const LowerContext& context) {
   const auto k = kind(dtype_of(context));
   // MLX refuses unsigned integers in some versions.
   if (k == DTypeKind::boolean || k == DTypeKind::unsigned_integer) return context[0];
+  if (k == DTypeKind::complex && !on_cpu(context)) return modulus(context[0], context.stream);
   if (k != DTypeKind::signed_integer) return mx::abs(context[0], context.stream);
   // The least integer has no magnitude of its dtype: unsigned arithmetic wraps where C++'s abs is undefined.
   const Term x = operand(context);

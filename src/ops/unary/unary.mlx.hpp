@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "backends/mlx/lowering.hpp"
+#include "backends/mlx/convert.hpp"
 
 namespace reprise::mlx_backend {
 
@@ -33,6 +33,13 @@ array lower_cbrt(const LowerContext& context);
 template <array (*Function)(const array&, mx::StreamOrDevice)>
 array lower_function(const LowerContext& context) {
   return Function(mx::astype(context[0], context.dtype(), context.stream), context.stream);
+}
+
+/// One of complex numbers that MLX computes on the CPU only; memory is shared, so a GPU's program goes on with it.
+template <array (*Function)(const array&, mx::StreamOrDevice)>
+array lower_cpu_function(const LowerContext& context) {
+  if (!is_complex(from_mlx(context.dtype())) || on_cpu(context)) return lower_function<Function>(context);
+  return Function(context[0], mx::default_stream(mx::Device::cpu));
 }
 
 inline constexpr std::array kUnaryLowerings{
@@ -65,9 +72,9 @@ inline constexpr std::array kUnaryLowerings{
     lowering<lower_function<&mx::sinh>>("sinh"),
     lowering<lower_function<&mx::cosh>>("cosh"),
     lowering<lower_function<&mx::tanh>>("tanh"),
-    lowering<lower_function<&mx::arcsinh>>("asinh"),
-    lowering<lower_function<&mx::arccosh>>("acosh"),
-    lowering<lower_function<&mx::arctanh>>("atanh"),
+    lowering<lower_cpu_function<&mx::arcsinh>>("asinh"),
+    lowering<lower_cpu_function<&mx::arccosh>>("acosh"),
+    lowering<lower_cpu_function<&mx::arctanh>>("atanh"),
     lowering<lower_erf>("erf"),
     lowering<lower_erf_inv>("erf_inv"),
     lowering<lower_erfc>("erfc"),
