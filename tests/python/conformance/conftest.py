@@ -1,11 +1,14 @@
 """Says which seed and device the conformance suite used, and how many cases each op had."""
 
 import framework
+import ways
 
 
 def pytest_report_header():
-    return (f"conformance: REPRISE_TEST_SEED={framework.SEED} REPRISE_TEST_DEVICE={framework.DEVICE} "
-            f"REPRISE_TEST_BACKEND={framework.BACKEND} REPRISE_TEST_EFFORT={framework.EFFORT}")
+    return (
+        f"conformance: REPRISE_TEST_SEED={framework.SEED} REPRISE_TEST_DEVICE={ways.DEVICE} "
+        f"REPRISE_TEST_BACKEND={ways.BACKEND} REPRISE_TEST_EFFORT={framework.EFFORT}"
+    )
 
 
 def pytest_terminal_summary(terminalreporter):
@@ -15,9 +18,11 @@ def pytest_terminal_summary(terminalreporter):
     width = max(len(op) for op in framework.COUNTS) + 2
     entries = [f"{op:<{width}}{count:>6}" for op, count in sorted(framework.COUNTS.items())]
     for i in range(0, len(entries), 3):
-        terminalreporter.write_line("   ".join(entries[i:i + 3]))
-    terminalreporter.write_line(f"{sum(framework.COUNTS.values())} cases of {len(framework.COUNTS)} ops, "
-                                f"REPRISE_TEST_SEED={framework.SEED}, {framework.BACKEND} on {framework.DEVICE}")
+        terminalreporter.write_line("   ".join(entries[i : i + 3]))
+    terminalreporter.write_line(
+        f"{sum(framework.COUNTS.values())} cases of {len(framework.COUNTS)} ops, "
+        f"REPRISE_TEST_SEED={framework.SEED}, {ways.BACKEND} on {ways.DEVICE}"
+    )
     if framework.WORST:
         terminalreporter.section("greatest errors in epsilons of the result's dtype")
         for op in sorted({op for op, _ in framework.WORST}):

@@ -1,4 +1,4 @@
-"""The dtypes of the contract as NumPy has them, and the contract's rules of promotion, written from docs/spec/ops.md."""
+"""The dtypes of the contract as NumPy has them, and its rules of promotion, written from docs/spec/ops.md."""
 
 import ml_dtypes
 import numpy as np
@@ -76,7 +76,7 @@ def real_part(name):
 
 
 def cast(array, name):
-    """astype as the contract has it: floats saturate, NaN is 0 as an integer, complex numbers lose their imaginary part."""
+    """astype as the contract has it: floats saturate, NaN becomes 0, complex numbers lose their imaginary part."""
     array = np.asarray(array)
     if name == "bool":
         return array != 0

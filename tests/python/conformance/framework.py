@@ -7,8 +7,8 @@
     test_ops = conformance_tests(__name__)
 
 gives one pytest case for each dtype of `negate`. The reference sees the operands as NumPy arrays and the attributes by
-name, and gives what the contract (docs/spec/ops.md) says; it knows nothing of Reprise's own code. Where an op rounds, it
-computes in a wider type, and the tolerance says how far a result may be from that, in epsilons of the result's dtype.
+name, and gives what the contract (docs/spec/ops.md) says; it knows nothing of Reprise's own code. Where an op rounds,
+it computes in a wider type, and the tolerance says how far a result may be from that, in epsilons of its dtype.
 """
 
 import itertools
@@ -23,7 +23,7 @@ import pytest
 
 import dtypes
 from dtypes import finfo, floating, name_of, numpy_dtype, promote
-from ways import BACKEND, DEVICE, REPEATED, WAYS, WITHOUT_OPERANDS, Case, Error, missing_device, plain, repeat, values_of
+from ways import DEVICE, REPEATED, WAYS, WITHOUT_OPERANDS, Case, Error, missing_device, plain, repeat, values_of
 
 # A fixed seed by default, so that a failure is one of the change at hand; REPRISE_TEST_SEED=random draws one.
 SEED = os.environ.get("REPRISE_TEST_SEED", "1")
@@ -41,9 +41,9 @@ WORST: dict = {}
 class Tolerance:
     """|seen - wanted| <= epsilons * eps(dtype) * |wanted| + carried * eps(carrier) * scale + absolute.
 
-    `scale` is what scaled() gives, such as the sum of the absolute terms; the carrier is the dtype in which terms add up:
-    the result's own, float32 for 16-bit floats. Complex numbers are judged part by part, |wanted| being that of both parts
-    together. Next to 0, the smallest positive number of the dtype stands in for eps * |wanted|.
+    `scale` is what scaled() gives, such as the sum of the absolute terms; the carrier is the dtype in which terms add
+    up: the result's own, float32 for 16-bit floats. Complex numbers are judged part by part, |wanted| being that of
+    both parts together. Next to 0, the smallest positive number of the dtype stands in for eps * |wanted|.
     """
 
     epsilons: float = 0.0
@@ -102,9 +102,10 @@ def boolean(names, attrs):
     return "bool"
 
 
-def reference(op, *, cases, dtypes, result=same, tolerance=EXACT, observe=None, signed_zeros=True, any_nan=False,
-              refused=None):
-    """Registers the reference of `op` for operands of `dtypes`; all others, or those in `refused`, must be refused.
+def reference(
+    op, *, cases, dtypes, result=same, tolerance=EXACT, observe=None, signed_zeros=True, any_nan=False, refused=None
+):
+    """Registers the reference of `op` for operands of `dtypes`; others, or those in `refused`, must be refused.
 
     `tolerance` is one for all dtypes, a dict by the dtype of the result, or a function of that and those of the operands.
     """
@@ -118,8 +119,9 @@ def reference(op, *, cases, dtypes, result=same, tolerance=EXACT, observe=None, 
     def register(function):
         assert op not in REFERENCES, f"{op} has two references"
         left = tuple(d for d in ALL_DTYPES if d not in dtypes) if refused is None else tuple(refused)
-        REFERENCES[op] = Reference(op, function.__module__, function, tuple(dtypes), cases, result, of, observe,
-                                   signed_zeros, any_nan, left)
+        REFERENCES[op] = Reference(
+            op, function.__module__, function, tuple(dtypes), cases, result, of, observe, signed_zeros, any_nan, left
+        )
         return function
 
     return register
@@ -145,9 +147,16 @@ def compare(seen, wanted, dtype, tolerance, ref, label):
     if ref.any_nan:
         wanted = np.where(np.isnan(wanted) & np.isnan(seen), seen, wanted)
     for part in ("real", "imag"):
-        compare_parts(getattr(seen, part), getattr(wanted, part), np.abs(wanted),
-                      getattr(scale, part) if np.iscomplexobj(scale) else scale, "float32", tolerance, ref.signed_zeros,
-                      f"{label}, {part} part")
+        compare_parts(
+            getattr(seen, part),
+            getattr(wanted, part),
+            np.abs(wanted),
+            getattr(scale, part) if np.iscomplexobj(scale) else scale,
+            "float32",
+            tolerance,
+            ref.signed_zeros,
+            f"{label}, {part} part",
+        )
 
 
 def compare_parts(seen, wanted, magnitude, scale, dtype, tolerance, signed_zeros, label):
@@ -189,8 +198,14 @@ def compare_parts(seen, wanted, magnitude, scale, dtype, tolerance, signed_zeros
         bad[places] = ~fine
         if not np.all(fine):
             worst = int(np.argmax(np.where(fine, 0, ratio)))
-            fail_at(bad, seen, wanted, f"to within {tolerance}, "
-                    f"{float(ratio[worst]):.3g} times that", label, tuple(int(axis[worst]) for axis in places))
+            fail_at(
+                bad,
+                seen,
+                wanted,
+                f"to within {tolerance}, {float(ratio[worst]):.3g} times that",
+                label,
+                tuple(int(axis[worst]) for axis in places),
+            )
 
 
 def measure(label, dtype, error, unit, least):
@@ -207,8 +222,11 @@ def fail_at(bad, seen, wanted, how, label, place=None):
         return
     if place is None:
         place = tuple(int(i) for i in np.argwhere(bad)[0])
-    pytest.fail(f"{label}: element {list(place)} is {seen[place]!r}, wanted {wanted[place]!r} {how}; "
-                f"{int(np.count_nonzero(bad))} of {bad.size} elements differ", pytrace=False)
+    pytest.fail(
+        f"{label}: element {list(place)} is {seen[place]!r}, wanted {wanted[place]!r} {how}; "
+        f"{int(np.count_nonzero(bad))} of {bad.size} elements differ",
+        pytrace=False,
+    )
 
 
 # --- running
@@ -228,7 +246,9 @@ def expected(ref, case):
 
 def result_types(ref, case, values, names):
     if ref.observe is None:
-        return [(np.shape(v.value if isinstance(v, scaled) else v), name) for v, name in zip(values, names, strict=True)]
+        return [
+            (np.shape(v.value if isinstance(v, scaled) else v), name) for v, name in zip(values, names, strict=True)
+        ]
     return None
 
 
@@ -308,10 +328,12 @@ def run_refusal(op, dtype):
 
 
 def conformance_tests(module):
-    """The test of a module's references: a case for each op and dtype, and one for each op and dtype that is refused."""
+    """The test of a module's references: a case for each op and dtype, be it accepted or refused."""
     mine = [ref for ref in REFERENCES.values() if ref.module == module]
     params = [pytest.param(ref.op, dtype, False, id=f"{ref.op}-{dtype}") for ref in mine for dtype in ref.dtypes]
-    params += [pytest.param(ref.op, dtype, True, id=f"{ref.op}-{dtype}-refused") for ref in mine for dtype in ref.refused]
+    params += [
+        pytest.param(ref.op, dtype, True, id=f"{ref.op}-{dtype}-refused") for ref in mine for dtype in ref.refused
+    ]
 
     @pytest.mark.parametrize("op, dtype, refused", params)
     def test_op(op, dtype, refused):

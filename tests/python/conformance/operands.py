@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dtypes import BITS, FLOATS, INTEGERS, finfo, numpy_dtype
+from dtypes import BITS, COMPLEX, INTEGERS, finfo, numpy_dtype
 
 # Sizes next to the widths of vector registers and of the loops around them.
 WIDTHS = (1, 3, 4, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65)
@@ -21,7 +21,21 @@ def special(dtype):
         return np.array([False, True])
     if dtype in INTEGERS:
         info = np.iinfo(target)
-        values = {0, 1, 2, 3, 5, 7, 100, info.max, info.max - 1, info.max // 2, info.max // 2 + 1, info.min, info.min + 1}
+        values = {
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            100,
+            info.max,
+            info.max - 1,
+            info.max // 2,
+            info.max // 2 + 1,
+            info.min,
+            info.min + 1,
+        }
         if info.min < 0:
             values |= {-1, -2, -3, -7, -100}
         return np.array(sorted(values), target)
@@ -29,10 +43,38 @@ def special(dtype):
         parts = np.array([0, -0.0, 1, -1.5, 3e38, 1e-40, np.inf, -np.inf, np.nan], np.float32)
         return _pairs(parts)
     info = finfo(dtype)
-    positive = [0.0, 1, 0.5, 1.5, 2, 2.5, 3, 7, 10, 0.1, 0.25, 1 / 3, np.pi, np.pi / 2, np.e, 20, 88, 100, 709, 1e4, 60000,
-                float(info.eps), 1 + float(info.eps), 1 - float(info.eps) / 2, float(info.max), float(info.tiny),
-                float(info.smallest_subnormal), float(info.tiny) - float(info.smallest_subnormal),
-                float(info.smallest_subnormal) * 3, np.inf]
+    positive = [
+        0.0,
+        1,
+        0.5,
+        1.5,
+        2,
+        2.5,
+        3,
+        7,
+        10,
+        0.1,
+        0.25,
+        1 / 3,
+        np.pi,
+        np.pi / 2,
+        np.e,
+        20,
+        88,
+        100,
+        709,
+        1e4,
+        60000,
+        float(info.eps),
+        1 + float(info.eps),
+        1 - float(info.eps) / 2,
+        float(info.max),
+        float(info.tiny),
+        float(info.smallest_subnormal),
+        float(info.tiny) - float(info.smallest_subnormal),
+        float(info.smallest_subnormal) * 3,
+        np.inf,
+    ]
     positive = np.array(positive).astype(target)
     return np.concatenate([positive, -positive, np.array([np.nan]).astype(target)])
 
@@ -94,7 +136,7 @@ def signed_axis(rng, axis, rank):
 
 
 def shapes(rng, count):
-    """The shapes that every op of any shape meets: scalars, vector widths, empty and ordinary ones, `count` random ones."""
+    """What every op of any shape meets: scalars, vector widths, empty and ordinary shapes, `count` random ones."""
     yield ()
     for n in WIDTHS:
         yield (n,)
@@ -112,13 +154,40 @@ def magnitudes(x):
     return out
 
 
+def broadcastable(rng):
+    """Two shapes that broadcast."""
+    shape = random_shape(rng, 0, 4, 6)
+    a, b = ([n if rng.integers(0, 4) else 1 for n in shape] for _ in range(2))
+    return tuple(a[rng.integers(0, len(a) + 1) :]), tuple(b)
+
+
+def factors(rng, shape, dtype):
+    """Numbers whose product stays within the range for some hundred of them."""
+    if dtype in BITS:
+        return ordinary(rng, shape, dtype)
+    if dtype in COMPLEX:
+        return (rng.uniform(0.97, 1.03, shape) * np.exp(1j * rng.uniform(-3, 3, shape))).astype(np.complex64)
+    return np.asarray(rng.uniform(0.97, 1.03, shape) * rng.choice([-1, 1], shape)).astype(numpy_dtype(dtype))
+
+
+def ties(rng, shape, dtype):
+    """Few distinct values, special ones among them: many are equal."""
+    if rng.integers(0, 2):
+        return small(rng, shape, dtype, -1, 1)
+    values = rng.choice(seasoned(rng, (4,), dtype), shape)
+    return np.asarray(values, numpy_dtype(dtype))
+
+
+def addends(rng, shape, dtype):
+    """Values whose sums do not overflow on the way, in whatever order they add up, but for a few infinities and NaN."""
+    values = seasoned(rng, shape, dtype)
+    if dtype in BITS:
+        return values
+    with np.errstate(all="ignore"):
+        huge = np.isfinite(values.astype(np.complex128)) & (np.abs(values) > float(finfo(dtype).max) / 1e4)
+    special = ~np.isfinite(values.astype(np.complex128)) & (rng.random(shape) < 0.9)
+    return np.asarray(np.where(huge | special, 1, values), values.dtype)
+
+
 LARGE = (123457,)
 LARGE_2D = (257, 1025)
-
-
-def is_float(dtype):
-    return dtype in FLOATS
-
-
-def is_exact(dtype):
-    return dtype in BITS

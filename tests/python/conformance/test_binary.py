@@ -2,72 +2,11 @@
 
 import numpy as np
 
-from dtypes import ALL, BITS, COMPLEX, FLOATS, HALVES, INTEGERS, REALS, bits_of, finfo, floating, name_of, numpy_dtype, \
-    promote, wide
-from framework import DEVICE, EFFORT, EXACT, Tolerance, boolean, floated, promoted, reference, conformance_tests
-from operands import LARGE, WIDTHS, ordinary, random_shape, seasoned, small, special
+from dtypes import ALL, BITS, COMPLEX, FLOATS, HALVES, REALS, floating, name_of, numpy_dtype, promote, wide
+from elements import common, lesser, own, pairs, pick, widely
+from framework import DEVICE, EFFORT, EXACT, Tolerance, boolean, conformance_tests, floated, promoted, reference
+from operands import broadcastable, seasoned, small
 from ways import Case
-
-# Shapes that broadcast, beside the equal ones.
-PAIRS = [((), ()), ((), (5,)), ((17,), ()), ((3, 1), (1, 4)), ((2, 3, 4), (4,)), ((2, 1, 4), (3, 1)), ((1,), (33,)),
-         ((0,), (1,)), ((3, 0), (3, 1)), ((2, 3, 4), (2, 3, 4)), ((5, 1, 7), (1, 6, 1)), ((33, 17), (33, 17))]
-
-
-def broadcastable(rng):
-    """Two shapes that broadcast."""
-    shape = random_shape(rng, 0, 4, 6)
-    a, b = ([n if rng.integers(0, 4) else 1 for n in shape] for _ in range(2))
-    return tuple(a[rng.integers(0, len(a) + 1):]), tuple(b)
-
-
-def pairs(values, others=ALL, second=None):
-    """Operands of one dtype and of each promotion with another; `values` and `second` draw them."""
-    second = second or values
-
-    def cases(rng, dtype):
-        edges = special(dtype)
-        yield Case([values(rng, (3, 4, 5), dtype), second(rng, (3, 4, 5), dtype)], every_way=True)
-        yield Case([values(rng, (3, 1, 5), dtype), second(rng, (4, 1), dtype)], note="broadcast", every_way=True)
-        if values is seasoned:
-            yield Case([edges[:, None], edges[None, :]], note="every pair of special values")
-        for other in others:
-            if other == dtype:
-                continue
-            a, b = broadcastable(rng)
-            yield Case([values(rng, (7,), dtype), second(rng, (7,), other)])
-            yield Case([values(rng, a, other), second(rng, b, dtype)])
-        for n in WIDTHS:
-            yield Case([values(rng, (n,), dtype), second(rng, (n,), dtype)])
-            if n % 2:
-                yield Case([values(rng, (n,), dtype), second(rng, (), dtype)])
-        for a, b in PAIRS:
-            yield Case([values(rng, a, dtype), second(rng, b, dtype)])
-        for _ in range(6 * EFFORT):
-            a, b = broadcastable(rng)
-            yield Case([values(rng, a, dtype), second(rng, b, dtype)])
-        yield Case([values(rng, LARGE, dtype), second(rng, LARGE, dtype)], note="large")
-        yield Case([values(rng, (300, 1), dtype), second(rng, (401,), dtype)], note="large, broadcast")
-
-    return cases
-
-
-def common(a, b):
-    """Both operands in their promoted dtype."""
-    target = numpy_dtype(promote(name_of(a), name_of(b)))
-    return a.astype(target), b.astype(target)
-
-
-def own(a):
-    """The dtype in which one operation is rounded rightly: its own, and float32 for 16-bit floats."""
-    return a.astype(np.float32) if name_of(a) in HALVES else a
-
-
-def widely(a, b):
-    """Both operands in their promoted dtype's values, held in a wider type; booleans and integers as float32."""
-    a, b = common(a, b)
-    target = numpy_dtype(floating(name_of(a)))
-    return wide(a.astype(target)), wide(b.astype(target))
-
 
 
 def complex_product(name, operands):
@@ -130,18 +69,25 @@ def divide(a, b):
 def power_tolerance(name, operands):
     if name in COMPLEX:
         return Tolerance(64, "exp(b log(a)) magnifies rounding by |b log(a)|")
-    return Tolerance(0.51, "computed in float32 and rounded once") if name in HALVES else Tolerance(2, "a library function")
+    if name in HALVES:
+        return Tolerance(0.51, "computed in float32 and rounded once")
+    return Tolerance(2, "a library function")
 
 
 def powers(rng, dtype):
     if dtype in FLOATS:
         yield from ordinary_complex(pairs(seasoned, [d for d in ALL if d != "complex64"]))(rng, dtype)
-    for case in pairs(lambda rng, shape, dtype: small(rng, shape, dtype, -12, 12), [d for d in ALL if d != "complex64"],
-                      second=lambda rng, shape, dtype: small(rng, shape, dtype, -5, 20))(rng, dtype):
+    for case in pairs(
+        lambda rng, shape, dtype: small(rng, shape, dtype, -12, 12),
+        [d for d in ALL if d != "complex64"],
+        second=lambda rng, shape, dtype: small(rng, shape, dtype, -5, 20),
+    )(rng, dtype):
         if dtype in COMPLEX:
             a, b = (np.where(x == 0, 1, x).astype(x.dtype) for x in case.operands)
-            case.operands = [(a / 4).astype(a.dtype) if a.dtype.kind == "c" else a,
-                             (b / 4).astype(b.dtype) if b.dtype.kind == "c" else b]
+            case.operands = [
+                (a / 4).astype(a.dtype) if a.dtype.kind == "c" else a,
+                (b / 4).astype(b.dtype) if b.dtype.kind == "c" else b,
+            ]
         yield case
 
 
@@ -154,32 +100,24 @@ def power(a, b):
         with np.errstate(all="ignore"):
             positive = np.power(a, np.where(b < 0, 0, b).astype(b.dtype))
         odd = (b & b.dtype.type(1)) != 0
-        inverse = np.where(a == 1, 1, np.where(a.astype(object) == -1, np.where(odd, -1, 1), 0)).astype(a.dtype) \
-            if a.dtype.kind == "i" else positive
+        inverse = (
+            np.where(a == 1, 1, np.where(a.astype(object) == -1, np.where(odd, -1, 1), 0)).astype(a.dtype)
+            if a.dtype.kind == "i"
+            else positive
+        )
         return np.where(b < 0, inverse, positive)
     return np.power(wide(a), wide(b))
 
 
-@reference("atan2", dtypes=REALS, cases=pairs(seasoned, REALS), result=floated,
-           tolerance={name: Tolerance(0.51 if name in HALVES else 2, "a library function") for name in FLOATS})
+@reference(
+    "atan2",
+    dtypes=REALS,
+    cases=pairs(seasoned, REALS),
+    result=floated,
+    tolerance={name: Tolerance(0.51 if name in HALVES else 2, "a library function") for name in FLOATS},
+)
 def atan2(a, b):
     return np.arctan2(*widely(a, b))
-
-
-def lesser(a, b):
-    """Where a comes before b: complex numbers by their real, then their imaginary parts."""
-    if a.dtype.kind != "c":
-        return a < b
-    return (a.real < b.real) | ((a.real == b.real) & (a.imag < b.imag))
-
-
-def pick(a, b, which):
-    """a or b; NaN, in both parts, if either is."""
-    out = np.where(which, a, b)
-    if a.dtype.kind in "biu":
-        return out
-    nan = complex(np.nan, np.nan) if a.dtype.kind == "c" else np.nan
-    return np.where(np.isnan(a) | np.isnan(b), nan, out).astype(a.dtype)
 
 
 @reference("min", dtypes=ALL, cases=ANY, result=promoted, signed_zeros=False, any_nan=True)

@@ -103,28 +103,47 @@ def convolution_shapes():
         size, kernel, input_dilation, kernel_dilation = draw(2, 7), draw(1, 4), draw(1, 3), draw(1, 3)
         low, high = list(draw(-1, 4)), list(draw(-1, 4))
         for i in range(n):
-            short = (kernel[i] - 1) * kernel_dilation[i] + 1 - ((size[i] - 1) * input_dilation[i] + 1 + low[i] + high[i])
+            short = (
+                (kernel[i] - 1) * kernel_dilation[i] + 1 - ((size[i] - 1) * input_dilation[i] + 1 + low[i] + high[i])
+            )
             high[i] += max(short, 0)
-        yield dict(n=n, size=size, kernel=kernel, channels=(groups * int(rng.integers(1, 4)), groups * int(rng.integers(1, 4))),
-                   batch=int(rng.integers(1, 4)), groups=groups, strides=draw(1, 4), low=low, high=high,
-                   input_dilation=input_dilation, kernel_dilation=kernel_dilation)
+        yield dict(
+            n=n,
+            size=size,
+            kernel=kernel,
+            channels=(groups * int(rng.integers(1, 4)), groups * int(rng.integers(1, 4))),
+            batch=int(rng.integers(1, 4)),
+            groups=groups,
+            strides=draw(1, 4),
+            low=low,
+            high=high,
+            input_dilation=input_dilation,
+            kernel_dilation=kernel_dilation,
+        )
 
 
 def convolutions(rng, dtype):
     for c in convolution_shapes():
         n, groups, ones = c["n"], c.get("groups", 1), [1] * c["n"]
-        attrs = {"strides": list(c.get("strides", ones)), "low": list(c.get("low", [0] * n)),
-                 "high": list(c.get("high", [0] * n)), "kernel_dilation": list(c.get("kernel_dilation", ones)),
-                 "input_dilation": list(c.get("input_dilation", ones)), "groups": groups}
+        attrs = {
+            "strides": list(c.get("strides", ones)),
+            "low": list(c.get("low", [0] * n)),
+            "high": list(c.get("high", [0] * n)),
+            "kernel_dilation": list(c.get("kernel_dilation", ones)),
+            "input_dilation": list(c.get("input_dilation", ones)),
+            "groups": groups,
+        }
         channels, outputs = c["channels"]
         x = ordinary(rng, (c["batch"], *c["size"], channels), dtype)
         w = ordinary(rng, (outputs, *c["kernel"], channels // groups), dtype)
         yield Case([x, w], attrs, note=c.get("note", ""), every_way=c.get("every_way", False))
     for other in ALL:
         if other not in COMPLEX:
-            yield Case([ordinary(rng, (1, 5, 2), dtype), small(rng, (3, 2, 2), other)],
-                       {"strides": [1], "low": [1], "high": [0], "kernel_dilation": [1], "input_dilation": [1], "groups": 1},
-                       note="promotion")
+            yield Case(
+                [ordinary(rng, (1, 5, 2), dtype), small(rng, (3, 2, 2), other)],
+                {"strides": [1], "low": [1], "high": [0], "kernel_dilation": [1], "input_dilation": [1], "groups": 1},
+                note="promotion",
+            )
 
 
 @functools.cache
@@ -139,8 +158,17 @@ def jax():
 def convolve(x, w, strides, low, high, kernel_dilation, input_dilation, groups):
     lax, spatial = jax().lax, "DHW"[: len(strides)]
     layout = (f"N{spatial}C", f"O{spatial}I", f"N{spatial}C")
-    out = lax.conv_general_dilated(x, w, strides, list(zip(low, high)), input_dilation, kernel_dilation, layout,
-                                   feature_group_count=groups, precision=lax.Precision.HIGHEST)
+    out = lax.conv_general_dilated(
+        x,
+        w,
+        strides,
+        list(zip(low, high)),
+        input_dilation,
+        kernel_dilation,
+        layout,
+        feature_group_count=groups,
+        precision=lax.Precision.HIGHEST,
+    )
     return np.asarray(out)
 
 
@@ -167,8 +195,11 @@ def unpack(words, bits):
     return (stream << np.arange(bits)).sum(-1)
 
 
-MODES = [("affine", group, bits) for group in (32, 64, 128) for bits in (2, 3, 4, 5, 6, 8)] + \
-    [("mxfp4", 32, 4), ("mxfp8", 32, 8), ("nvfp4", 16, 4)]
+MODES = [("affine", group, bits) for group in (32, 64, 128) for bits in (2, 3, 4, 5, 6, 8)] + [
+    ("mxfp4", 32, 4),
+    ("mxfp8", 32, 8),
+    ("nvfp4", 16, 4),
+]
 
 
 def quantized(rng, dtype):
@@ -177,7 +208,13 @@ def quantized(rng, dtype):
         codes = rng.integers(0, 2**bits, (other, packed))
         if mode == "mxfp8":
             codes = np.where(codes & 127 == 127, 0, codes)  # all ones is NaN
-        attrs = {"group_size": group, "bits": bits, "transpose": transpose, "mode": mode, "has_biases": mode == "affine"}
+        attrs = {
+            "group_size": group,
+            "bits": bits,
+            "transpose": transpose,
+            "mode": mode,
+            "has_biases": mode == "affine",
+        }
         groups = (other, packed // group)
         if mode == "affine":
             parameters = [ordinary(rng, groups, scale_dtype, 0.01, 0.1), ordinary(rng, groups, scale_dtype, -0.5, 0.5)]
@@ -211,12 +248,21 @@ def quantized_result(names, attrs):
 def quantized_tolerance(name, operands):
     # The weights are rounded to the result's dtype: an epsilon of that for each term.
     eps, carrier = float(finfo(name).eps), float(finfo("float64" if name == "float64" else "float32").eps)
-    return Tolerance(0.51, "weights are rounded to the dtype of the result, terms add up in any order",
-                     carried=16 if name not in HALVES else 2 * eps / carrier)
+    return Tolerance(
+        0.51,
+        "weights are rounded to the dtype of the result, terms add up in any order",
+        carried=16 if name not in HALVES else 2 * eps / carrier,
+    )
 
 
-@reference("quantized_matmul", dtypes=FLOATS, cases=quantized, result=quantized_result, tolerance=quantized_tolerance,
-           refused=BITS + COMPLEX)
+@reference(
+    "quantized_matmul",
+    dtypes=FLOATS,
+    cases=quantized,
+    result=quantized_result,
+    tolerance=quantized_tolerance,
+    refused=BITS + COMPLEX,
+)
 def quantized_matmul(x, w, scales, biases=None, *, group_size, bits, transpose, mode, has_biases):
     codes = unpack(w, bits)
     grouped = codes.reshape(*codes.shape[:-1], -1, group_size)
@@ -239,8 +285,11 @@ def quantized_matmul(x, w, scales, biases=None, *, group_size, bits, transpose, 
 
 def transforms(rng, dtype):
     def case(shape, axis, length, **kwargs):
-        return Case([ordinary(rng, shape, dtype, -1, 1) if dtype not in BITS else small(rng, shape, dtype)],
-                    {"axis": axis, "length": length}, **kwargs)
+        return Case(
+            [ordinary(rng, shape, dtype, -1, 1) if dtype not in BITS else small(rng, shape, dtype)],
+            {"axis": axis, "length": length},
+            **kwargs,
+        )
 
     yield case((3, 8), 1, 8, every_way=True)
     yield case((5, 3), 0, 7, note="filled", every_way=True)
@@ -283,7 +332,9 @@ def ifft(x, axis, length):
 def transforms2(rng, dtype):
     def case(shape, axes, lengths, **kwargs):
         values = ordinary(rng, shape, dtype, -1, 1) if dtype not in BITS else small(rng, shape, dtype)
-        return Case([values], {"axis0": axes[0], "axis1": axes[1], "length0": lengths[0], "length1": lengths[1]}, **kwargs)
+        return Case(
+            [values], {"axis0": axes[0], "axis1": axes[1], "length0": lengths[0], "length1": lengths[1]}, **kwargs
+        )
 
     yield case((4, 6), (0, 1), (4, 6), every_way=True)
     yield case((2, 5, 3), (2, 0), (4, 3), note="cut and filled", every_way=True)

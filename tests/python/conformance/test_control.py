@@ -6,9 +6,9 @@ import pytest
 import reprise
 import ways
 from dtypes import ALL, name_of, numpy_dtype
+from elements import own
 from framework import COUNTS, EFFORT, conformance_tests, reference
 from operands import LARGE_2D, WIDTHS, random_shape, seasoned, small
-from test_binary import add
 from ways import Case
 
 # --- while: (kind, turns) are what the loop does; its carry starts with a counter.
@@ -20,8 +20,11 @@ def counted(body):
     def write(turns):
         def program(builder, values):
             start, one, limit = (builder.constant(i, "int32") for i in (0, 1, turns))
-            return builder.while_loop([start, *values], lambda turn, *rest: builder.op("less", [turn, limit]),
-                                      lambda turn, *rest: [builder.op("add", [turn, one]), *body(builder, turn, *rest)])[1:]
+            return builder.while_loop(
+                [start, *values],
+                lambda turn, *rest: builder.op("less", [turn, limit]),
+                lambda turn, *rest: [builder.op("add", [turn, one]), *body(builder, turn, *rest)],
+            )[1:]
 
         return program
 
@@ -77,17 +80,17 @@ def while_(*carry, kind, turns):
             carry = carry[::-1]
         elif kind == "rows":
             (x,) = carry
-            carry = (rounded(add(x, x[turn]), x),)
+            carry = (added(x, x[turn]),)
         else:
             x, y = carry
             for _ in range(2 if kind == "nested" else 1):
-                x = rounded(add(x, y), x)
+                x = added(x, y)
             carry = x, y
     return list(carry)
 
 
-def rounded(value, like):
-    return np.asarray(value).astype(like.dtype)
+def added(x, y):
+    return np.asarray(np.logical_or(x, y) if x.dtype == bool else own(x) + own(y)).astype(x.dtype)
 
 
 @pytest.mark.parametrize("dtype", ALL)
@@ -101,8 +104,7 @@ def test_while_predicates(dtype):
     def condition(queue, turns):
         return builder.op("take", [queue, turns], axis=0)
 
-    out = builder.while_loop([queue, turns], condition,
-                             lambda queue, turns: [queue, builder.op("add", [turns, one])])
+    out = builder.while_loop([queue, turns], condition, lambda queue, turns: [queue, builder.op("add", [turns, one])])
     run = ways.compile_program(builder, [out[1]])
     target = numpy_dtype(dtype)
     for held in (1, 256, 0.5, 1 / 1024, 3j, float("nan")):
@@ -151,8 +153,13 @@ def calls(rng, dtype):
         yield case(*(seasoned(rng, shape, str(rng.choice([dtype, *ALL]))) for shape in shapes))
 
 
-@reference("runtime_call", dtypes=ALL, cases=calls, result=lambda names, attrs: [name for name, _ in attrs["results"]],
-           refused=())
+@reference(
+    "runtime_call",
+    dtypes=ALL,
+    cases=calls,
+    result=lambda names, attrs: [name for name, _ in attrs["results"]],
+    refused=(),
+)
 def runtime_call(*operands, callback, results):
     return answer(callback, operands)
 
@@ -175,9 +182,13 @@ def test_how_often_calls_fire():
     kept = builder.op("runtime_call", [x], callback=3, results=declared)
     start, step, limit = (builder.constant(i, "int32") for i in (0, 1, 4))
     looped = builder.while_loop(
-        [start, x], lambda turn, value: builder.op("less", [turn, limit]),
-        lambda turn, value: [builder.op("add", [turn, step]),
-                             builder.op("runtime_call", [value], callback=4, results=declared)])
+        [start, x],
+        lambda turn, value: builder.op("less", [turn, limit]),
+        lambda turn, value: [
+            builder.op("add", [turn, step]),
+            builder.op("runtime_call", [value], callback=4, results=declared),
+        ],
+    )
     program = builder.build([one, other, looped[1]], keep=[kept])
     run = reprise.compile(program, backend=ways.BACKEND, device=ways.DEVICE)
     assert fired == []

@@ -3,10 +3,10 @@
 import numpy as np
 from scipy import special as sp
 
-from dtypes import ALL, BITS, FLOATS, HALVES, REALS, cast, finfo, floating, name_of, numpy_dtype, promote, wide
+from dtypes import BITS, FLOATS, HALVES, REALS, finfo, floating, name_of, numpy_dtype, promote, wide
+from elements import common, pairs
 from framework import EFFORT, Tolerance, conformance_tests, floated, promoted, reference, scaled
-from operands import WIDTHS, ordinary, random_shape, seasoned, small
-from test_binary import broadcastable, common, pairs
+from operands import WIDTHS, ordinary, random_shape, small
 from ways import Case
 
 
@@ -14,8 +14,10 @@ def in_float32(epsilons, carried, reason, halves=None):
     """For what the contract computes in float32: float64 operands gain no more digits than that. Results of 16 bits are
     rounded once or a few times, which `halves` counts."""
     most = float(finfo("float32").eps) / float(finfo("float64").eps)
-    out = {"float32": Tolerance(epsilons, reason, carried=carried),
-           "float64": Tolerance(epsilons * most, reason + ", in float32", carried=carried * most)}
+    out = {
+        "float32": Tolerance(epsilons, reason, carried=carried),
+        "float64": Tolerance(epsilons * most, reason + ", in float32", carried=carried * most),
+    }
     for name in HALVES:
         rounded = float(finfo(name).eps) / float(finfo("float32").eps)
         out[name] = Tolerance(0.51, reason + ", rounded to 16 bits", carried=carried + (halves or 0) * rounded)
@@ -45,8 +47,11 @@ def norms(operands):
         yield case((30, 4096), note="large")
         yield case((4000, 33), note="large")
         yield case((5, 16), low=100, high=101, note="far from 0")
-        yield Case([np.zeros((2, 4), numpy_dtype(dtype)), *[ordinary(rng, (4,), dtype)] * operands], {"eps": 1e-5},
-                   note="zeros")
+        yield Case(
+            [np.zeros((2, 4), numpy_dtype(dtype)), *[ordinary(rng, (4,), dtype)] * operands],
+            {"eps": 1e-5},
+            note="zeros",
+        )
         for other in FLOATS:
             yield case((3, 8), others=[other] * operands, note="promotion")
         for n in WIDTHS:
@@ -93,10 +98,17 @@ def gates(rng, dtype):
     yield from pairs(moderate, REALS)(rng, dtype)
 
 
-@reference("fast_swiglu", dtypes=REALS, cases=gates, result=floated,
-           tolerance={"float32": Tolerance(4, "an exponential and three roundings"),
-                      "float64": Tolerance(4, "an exponential and three roundings")}
-           | {name: Tolerance(2, "three roundings to 16 bits") for name in HALVES})
+@reference(
+    "fast_swiglu",
+    dtypes=REALS,
+    cases=gates,
+    result=floated,
+    tolerance={
+        "float32": Tolerance(4, "an exponential and three roundings"),
+        "float64": Tolerance(4, "an exponential and three roundings"),
+    }
+    | {name: Tolerance(2, "three roundings to 16 bits") for name in HALVES},
+)
 def fast_swiglu(gate, up):
     gate, up = (wide(x.astype(numpy_dtype(floating(name_of(x))))) for x in common(gate, up))
     return gate * sp.expit(gate) * up
@@ -226,21 +238,37 @@ def key_visible(q, k, key_mask, kv_offset):
     return up_to(q.shape[2], k.shape[2], kv_offset) & (key_mask != 0)[:, None, None, :]
 
 
-@reference("fast_sdpa_causal_key_masked", dtypes=FLOATS, cases=attention(key_masks, offsets=True), result=three,
-           tolerance=ATTENTION)
+@reference(
+    "fast_sdpa_causal_key_masked",
+    dtypes=FLOATS,
+    cases=attention(key_masks, offsets=True),
+    result=three,
+    tolerance=ATTENTION,
+)
 def fast_sdpa_causal_key_masked(q, k, v, key_mask, scale, kv_offset):
     return attend(q, k, v, scale, key_visible(q, k, key_mask, kv_offset))
 
 
-@reference("fast_sdpa_causal_key_masked_sinks", dtypes=FLOATS, cases=attention(key_masks, True, True), result=three,
-           tolerance=ATTENTION)
+@reference(
+    "fast_sdpa_causal_key_masked_sinks",
+    dtypes=FLOATS,
+    cases=attention(key_masks, True, True),
+    result=three,
+    tolerance=ATTENTION,
+)
 def fast_sdpa_causal_key_masked_sinks(q, k, v, key_mask, sinks, scale, kv_offset):
     return attend(q, k, v, scale, key_visible(q, k, key_mask, kv_offset), sinks=sinks)
 
 
 def caches(rng, dtype):
     def case(batch, nq, nkv, tq, tmax, d, offset, kv_offset, **kwargs):
-        shapes = [(batch, tq, nq, d), (batch, tq, nkv, d), (batch, tq, nkv, d), (batch, tmax, nkv, d), (batch, tmax, nkv, d)]
+        shapes = [
+            (batch, tq, nq, d),
+            (batch, tq, nkv, d),
+            (batch, tq, nkv, d),
+            (batch, tmax, nkv, d),
+            (batch, tmax, nkv, d),
+        ]
         operands = [ordinary(rng, s, dtype, -1, 1) for s in shapes]
         place = np.array(offset, str(rng.choice(["int32", "int64"])))
         mask = small(rng, (batch, tmax), str(rng.choice(["bool", "int32", "float32", "uint8"])), 0, 1)
@@ -269,13 +297,19 @@ def observe_cache(case, results):
     return [results[0], bits(results[1]), bits(results[2])]
 
 
-@reference("kv_cache_sdpa_update", dtypes=FLOATS, cases=caches, tolerance=ATTENTION, observe=observe_cache,
-           result=lambda names, attrs: [promote(names[0], names[3], names[4]), names[3], names[4]])
+@reference(
+    "kv_cache_sdpa_update",
+    dtypes=FLOATS,
+    cases=caches,
+    tolerance=ATTENTION,
+    observe=observe_cache,
+    result=lambda names, attrs: [promote(names[0], names[3], names[4]), names[3], names[4]],
+)
 def kv_cache_sdpa_update(q, new_k, new_v, k_cache, v_cache, offset, key_mask, scale, kv_offset):
     tq, tmax = q.shape[1], k_cache.shape[1]
     start = min(max(int(offset.item()), 0), tmax - tq)
     k, v = k_cache.copy(), v_cache.copy()
-    k[:, start:start + tq], v[:, start:start + tq] = new_k, new_v
+    k[:, start : start + tq], v[:, start : start + tq] = new_k, new_v
     q, keys, values = (np.swapaxes(x, 1, 2) for x in (q, k, v))
     visible = key_visible(q, keys, key_mask, start if kv_offset == -1 else kv_offset)
     return [attend(q, keys, values, scale, visible), bits(k), bits(v)]
@@ -311,10 +345,13 @@ def features(rng, d):
 
 def consecutive(rng, dtype):
     def case(shape, dims=None, traditional=None, **kwargs):
-        attrs = {"dims": features(rng, shape[-1]) if dims is None else dims,
-                 "traditional": bool(rng.integers(0, 2)) if traditional is None else traditional,
-                 "base": float(rng.choice([10000.0, 500000.0, 100.0])), "scale": float(rng.choice([1.0, 0.25, 2.0])),
-                 "offset": int(rng.integers(0, 50))}
+        attrs = {
+            "dims": features(rng, shape[-1]) if dims is None else dims,
+            "traditional": bool(rng.integers(0, 2)) if traditional is None else traditional,
+            "base": float(rng.choice([10000.0, 500000.0, 100.0])),
+            "scale": float(rng.choice([1.0, 0.25, 2.0])),
+            "offset": int(rng.integers(0, 50)),
+        }
         return Case([ordinary(rng, shape, dtype)], attrs, **kwargs)
 
     yield case((2, 3, 4, 8), 8, False, every_way=True)
@@ -341,7 +378,9 @@ def tokens(any_rank, with_freqs):
     def cases(rng, dtype):
         def case(shape, dims=None, name=None, traditional=False, **kwargs):
             dims = features(rng, shape[-1]) if dims is None else dims
-            position = rng.integers(0, 60, shape[:2]).astype(numpy_dtype(name or str(rng.choice(["int32", "int64", "uint8"]))))
+            position = rng.integers(0, 60, shape[:2]).astype(
+                numpy_dtype(name or str(rng.choice(["int32", "int64", "uint8"])))
+            )
             attrs = {"dims": dims, "traditional": traditional, "scale": float(rng.choice([1.0, 0.25, 2.0]))}
             operands = [ordinary(rng, shape, dtype), position]
             if with_freqs:

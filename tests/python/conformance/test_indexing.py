@@ -3,17 +3,31 @@
 import numpy as np
 
 from dtypes import ALL, COMPLEX, INTEGERS, REALS, cast, name_of, numpy_dtype, promote
+from elements import lesser, pick
 from framework import EFFORT, Tolerance, conformance_tests, promoted, reference, scaled
-from operands import LARGE, LARGE_2D, WIDTHS, distinct_axes, magnitudes, ordinary, random_shape, seasoned, shapes, signed_axis, small
-from test_binary import broadcastable, lesser, pick
+from operands import (
+    LARGE,
+    LARGE_2D,
+    WIDTHS,
+    broadcastable,
+    distinct_axes,
+    magnitudes,
+    ordinary,
+    random_shape,
+    seasoned,
+    shapes,
+    signed_axis,
+    small,
+)
 from ways import Case
 
 # --- element-wise selection
 
 
 def selections(rng, dtype):
-    yield Case([small(rng, (3, 4), dtype, 0, 1), seasoned(rng, (3, 4), dtype), seasoned(rng, (3, 4), dtype)],
-               every_way=True)
+    yield Case(
+        [small(rng, (3, 4), dtype, 0, 1), seasoned(rng, (3, 4), dtype), seasoned(rng, (3, 4), dtype)], every_way=True
+    )
     yield Case([seasoned(rng, (3, 1), dtype), seasoned(rng, (4,), dtype), seasoned(rng, (), dtype)], every_way=True)
     for other in ALL:
         yield Case([small(rng, (9,), other, 0, 1), seasoned(rng, (9,), dtype), seasoned(rng, (9,), other)])
@@ -34,9 +48,14 @@ def select(pred, on_true, on_false):
 
 
 def clips(rng, dtype):
-    yield Case([seasoned(rng, (3, 4), dtype), small(rng, (), dtype, -3, 0), small(rng, (), dtype, 0, 3)], every_way=True)
-    yield Case([seasoned(rng, (3, 4), dtype), seasoned(rng, (4,), dtype), seasoned(rng, (3, 1), dtype)],
-               note="low above high too", every_way=True)
+    yield Case(
+        [seasoned(rng, (3, 4), dtype), small(rng, (), dtype, -3, 0), small(rng, (), dtype, 0, 3)], every_way=True
+    )
+    yield Case(
+        [seasoned(rng, (3, 4), dtype), seasoned(rng, (4,), dtype), seasoned(rng, (3, 1), dtype)],
+        note="low above high too",
+        every_way=True,
+    )
     for other in ALL:
         yield Case([seasoned(rng, (9,), dtype), seasoned(rng, (9,), other), seasoned(rng, (9,), dtype)])
         yield Case([seasoned(rng, (9,), other), seasoned(rng, (9,), dtype), seasoned(rng, (9,), other)])
@@ -85,8 +104,10 @@ def takes(rng, dtype):
     for _ in range(10 * EFFORT):
         shape = random_shape(rng, 1, 4, 6)
         axis = int(rng.integers(0, len(shape)))
-        yield Case([seasoned(rng, shape, dtype), indices(rng, random_shape(rng, 0, 3, 5, True), shape[axis])],
-                   {"axis": signed_axis(rng, axis, len(shape))})
+        yield Case(
+            [seasoned(rng, shape, dtype), indices(rng, random_shape(rng, 0, 3, 5, True), shape[axis])],
+            {"axis": signed_axis(rng, axis, len(shape))},
+        )
 
 
 @reference("take", dtypes=ALL, cases=takes)
@@ -109,8 +130,9 @@ def takes_along(rng, dtype):
         axis = int(rng.integers(0, len(shape)))
         x, index = ([n if rng.integers(0, 4) else 1 for n in shape] for _ in range(2))
         x[axis], index[axis] = shape[axis], int(rng.integers(0, 6))
-        yield Case([seasoned(rng, x, dtype), indices(rng, index, shape[axis])],
-                   {"axis": signed_axis(rng, axis, len(shape))})
+        yield Case(
+            [seasoned(rng, x, dtype), indices(rng, index, shape[axis])], {"axis": signed_axis(rng, axis, len(shape))}
+        )
 
 
 @reference("take_along_axis", dtypes=ALL, cases=takes_along)
@@ -128,8 +150,12 @@ def take_along_axis(x, index, axis):
 
 def start_operand(rng, start):
     """A dynamic start as a scalar or one element, of any real dtype that holds it."""
-    fits = [d for d in REALS if d != "bool" and (np.issubdtype(numpy_dtype(d), np.integer) is False or
-                                                 np.iinfo(d).min <= start <= np.iinfo(d).max)]
+    fits = [
+        d
+        for d in REALS
+        if d != "bool"
+        and (np.issubdtype(numpy_dtype(d), np.integer) is False or np.iinfo(d).min <= start <= np.iinfo(d).max)
+    ]
     small_floats = [d for d in fits if d in INTEGERS or abs(start) < 200]
     value = np.asarray(start).astype(numpy_dtype(str(rng.choice(small_floats))))
     return value.reshape((1,)) if rng.integers(0, 2) else value
@@ -138,10 +164,10 @@ def start_operand(rng, start):
 def window(rng, shape, strided):
     """Attributes of a slice of x, some starts outside, some dynamic, with the operands of those."""
     lengths = [int(rng.integers(0, n + 1)) for n in shape]
-    starts = [int(rng.choice([rng.integers(0, n + 1), -3, n + 3, 2**40, -2**40])) for n in shape]
+    starts = [int(rng.choice([rng.integers(0, n + 1), -3, n + 3, 2**40, -(2**40)])) for n in shape]
     mask = int(rng.integers(0, 2 ** len(shape)))
     operands = [start_operand(rng, s) for i, s in enumerate(starts) if mask >> i & 1]
-    static = [0 if mask >> i & 1 else max(min(s, 2**31 - 1), -2**31) for i, s in enumerate(starts)]
+    static = [0 if mask >> i & 1 else max(min(s, 2**31 - 1), -(2**31)) for i, s in enumerate(starts)]
     attrs = {"dynamic_mask": mask, "input_shape": list(shape), "lengths": lengths, "starts": static}
     if strided:
         attrs["strides"] = [int(s) for s in rng.integers(1, 4, len(shape))]
@@ -152,13 +178,19 @@ def slices(rng, dtype):
     attrs = {"input_shape": [5, 6], "lengths": [3, 4], "strides": [1, 2], "starts": [1, 9]}
     yield Case([seasoned(rng, (5, 6), dtype)], {"dynamic_mask": 0, **attrs}, every_way=True)
     yield Case([seasoned(rng, (5, 6), dtype), np.array(2, "int32")], {"dynamic_mask": 2, **attrs}, every_way=True)
-    yield Case([seasoned(rng, (), dtype)], {"dynamic_mask": 0, "input_shape": [], "lengths": [], "strides": [], "starts": []})
-    yield Case([seasoned(rng, LARGE_2D, dtype), np.array(300, "int64")],
-               {"dynamic_mask": 2, "input_shape": list(LARGE_2D), "lengths": [200, 701], "strides": [1, 3],
-                "starts": [5, 0]}, note="large")
+    yield Case(
+        [seasoned(rng, (), dtype)], {"dynamic_mask": 0, "input_shape": [], "lengths": [], "strides": [], "starts": []}
+    )
+    yield Case(
+        [seasoned(rng, LARGE_2D, dtype), np.array(300, "int64")],
+        {"dynamic_mask": 2, "input_shape": list(LARGE_2D), "lengths": [200, 701], "strides": [1, 3], "starts": [5, 0]},
+        note="large",
+    )
     for n in WIDTHS:
-        yield Case([seasoned(rng, (n + 2,), dtype)],
-                   {"dynamic_mask": 0, "input_shape": [n + 2], "lengths": [n], "strides": [1], "starts": [1]})
+        yield Case(
+            [seasoned(rng, (n + 2,), dtype)],
+            {"dynamic_mask": 0, "input_shape": [n + 2], "lengths": [n], "strides": [1], "starts": [1]},
+        )
     for _ in range(30 * EFFORT):
         shape = random_shape(rng, 1, 4, 9, True)
         attrs, operands = window(rng, shape, True)
@@ -167,7 +199,9 @@ def slices(rng, dtype):
 
 def places(starts, shape, lengths, dynamic_mask, static):
     """The starts, clamped, of all axes."""
-    dynamic = iter(int(np.trunc(s.astype(np.float64)).item()) if s.dtype.kind not in "iu" else int(s.item()) for s in starts)
+    dynamic = iter(
+        int(np.trunc(s.astype(np.float64)).item()) if s.dtype.kind not in "iu" else int(s.item()) for s in starts
+    )
     raw = [next(dynamic) if dynamic_mask >> i & 1 else static[i] for i in range(len(shape))]
     return [min(max(s, 0), n - length) for s, n, length in zip(raw, shape, lengths)]
 
@@ -183,14 +217,22 @@ def put_slices(rng, dtype):
     operands = [seasoned(rng, (5, 6), dtype), seasoned(rng, (3, 4), dtype)]
     yield Case(operands, {"dynamic_mask": 0, **attrs}, every_way=True)
     yield Case([*operands, np.array(2, "int32")], {"dynamic_mask": 2, **attrs}, every_way=True)
-    yield Case([seasoned(rng, LARGE_2D, dtype), seasoned(rng, (200, 701), dtype), np.array(300, "int64")],
-               {"dynamic_mask": 2, "input_shape": list(LARGE_2D), "lengths": [200, 701], "starts": [5, 0]}, note="large")
+    yield Case(
+        [seasoned(rng, LARGE_2D, dtype), seasoned(rng, (200, 701), dtype), np.array(300, "int64")],
+        {"dynamic_mask": 2, "input_shape": list(LARGE_2D), "lengths": [200, 701], "starts": [5, 0]},
+        note="large",
+    )
     for other in ALL:
-        yield Case([seasoned(rng, (9,), dtype), seasoned(rng, (5,), other)],
-                   {"dynamic_mask": 0, "input_shape": [9], "lengths": [5], "starts": [3]}, note="a cast")
+        yield Case(
+            [seasoned(rng, (9,), dtype), seasoned(rng, (5,), other)],
+            {"dynamic_mask": 0, "input_shape": [9], "lengths": [5], "starts": [3]},
+            note="a cast",
+        )
     for n in WIDTHS:
-        yield Case([seasoned(rng, (n + 2,), dtype), seasoned(rng, (n,), dtype)],
-                   {"dynamic_mask": 0, "input_shape": [n + 2], "lengths": [n], "starts": [1]})
+        yield Case(
+            [seasoned(rng, (n + 2,), dtype), seasoned(rng, (n,), dtype)],
+            {"dynamic_mask": 0, "input_shape": [n + 2], "lengths": [n], "starts": [1]},
+        )
     for _ in range(20 * EFFORT):
         shape = random_shape(rng, 1, 4, 9, True)
         attrs, operands = window(rng, shape, False)
@@ -227,8 +269,11 @@ def gathers(rng, dtype):
         out = [*batch, *(n for a, n in enumerate(sizes) if a not in axes)]
         named = [signed_axis(rng, a, len(shape)) for a in axes]
         index = index_columns(rng, batch, [shape[a] for a in axes])
-        return Case([seasoned(rng, shape, dtype), index],
-                    {"axes": named, "slice_sizes": sizes, "shape": [int(n) for n in out]}, **kwargs)
+        return Case(
+            [seasoned(rng, shape, dtype), index],
+            {"axes": named, "slice_sizes": sizes, "shape": [int(n) for n in out]},
+            **kwargs,
+        )
 
     yield case((3, 4), [0, 1], (3, 4), (5,), every_way=True)
     yield case((2, 3, 4), [2, 0], (2, 3, 4), (2, 2), every_way=True)
@@ -265,8 +310,9 @@ def scatters(draw):
             named = [signed_axis(rng, a, len(shape)) for a in axes]
             index = index_columns(rng, batch, [shape[a] for a in axes])
             updates = draw(rng, [*batch, *(n for a, n in enumerate(sizes) if a not in axes)], other)
-            return Case([draw(rng, shape, dtype), index, updates], {"axes": named, "updates_shape": [*batch, *sizes]},
-                        **kwargs)
+            return Case(
+                [draw(rng, shape, dtype), index, updates], {"axes": named, "updates_shape": [*batch, *sizes]}, **kwargs
+            )
 
         yield case((3, 4), [0, 1], (3, 4), (5,), every_way=True)
         yield case((2, 3, 4), [2, 0], (2, 3, 4), (2, 2), every_way=True)
@@ -293,7 +339,7 @@ def scatter(x, index, updates, axes, updates_shape, write):
     """Calls write(place, block) for each block whose indices are inside."""
     batch = index.shape[:-1]
     updates = through_float32(updates, name_of(x)).reshape(updates_shape)
-    sizes = updates_shape[len(batch):]
+    sizes = updates_shape[len(batch) :]
     for place in np.ndindex(*batch):
         starts = [0] * x.ndim
         for j, a in enumerate(axes):

@@ -169,13 +169,22 @@ def observe_eigh(case, results):
     return [results[0], *(x.astype(results[1].dtype) for x in ((v * w[..., None, :]) @ adjoint(v), adjoint(v) @ v))]
 
 
-@reference("eigh", dtypes=THREE, cases=one_matrix(lower_of_hermitian), result=eigh_types, tolerance=rounding(32),
-           observe=observe_eigh)
+@reference(
+    "eigh",
+    dtypes=THREE,
+    cases=one_matrix(lower_of_hermitian),
+    result=eigh_types,
+    tolerance=rounding(32),
+    observe=observe_eigh,
+)
 def eigh(a):
     lower = np.tril(wider(a))
     whole = lower + adjoint(np.tril(lower, -1))
-    return [against(np.linalg.eigvalsh(whole), norm(whole)), against(whole, norm(whole)),
-            identity(a.shape[:-2], a.shape[-1])]
+    return [
+        against(np.linalg.eigvalsh(whole), norm(whole)),
+        against(whole, norm(whole)),
+        identity(a.shape[:-2], a.shape[-1]),
+    ]
 
 
 def svd_types(names, attrs):
@@ -192,8 +201,12 @@ def observe_svd(case, results):
 @reference("svd", dtypes=THREE, cases=rectangles, result=svd_types, tolerance=rounding(32), observe=observe_svd)
 def svd(a):
     m, n = a.shape[-2:]
-    return [against(np.linalg.svd(wider(a), compute_uv=False), norm(a)), against(wider(a), norm(a)),
-            identity(a.shape[:-2], m), identity(a.shape[:-2], n)]
+    return [
+        against(np.linalg.svd(wider(a), compute_uv=False), norm(a)),
+        against(wider(a), norm(a)),
+        identity(a.shape[:-2], m),
+        identity(a.shape[:-2], n),
+    ]
 
 
 def lu_types(names, attrs):
@@ -212,8 +225,12 @@ def lu(a):
     m, n = a.shape[-2:]
     k = min(m, n)
     rows = np.broadcast_to(np.arange(m, dtype=np.uint32), (*a.shape[:-2], m))
-    return [rows, against(wider(a), norm(a)), np.broadcast_to(np.eye(m, k), (*a.shape[:-2], m, k)),
-            np.zeros((*a.shape[:-2], k, n))]
+    return [
+        rows,
+        against(wider(a), norm(a)),
+        np.broadcast_to(np.eye(m, k), (*a.shape[:-2], m, k)),
+        np.zeros((*a.shape[:-2], k, n)),
+    ]
 
 
 REFUSED = [

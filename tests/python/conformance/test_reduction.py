@@ -2,10 +2,23 @@
 
 import numpy as np
 
-from dtypes import ALL, BITS, COMPLEX, HALVES, finfo, name_of, numpy_dtype, wide, widened
+from dtypes import ALL, BITS, COMPLEX, HALVES, name_of, numpy_dtype, wide, widened
+from elements import lesser, pick
 from framework import EFFORT, Tolerance, boolean, conformance_tests, reference, scaled
-from operands import LARGE, LARGE_2D, WIDTHS, magnitudes, ordinary, random_shape, seasoned, signed_axis, small, some_axes
-from test_binary import lesser, pick
+from operands import (
+    LARGE,
+    LARGE_2D,
+    WIDTHS,
+    addends,
+    factors,
+    magnitudes,
+    ordinary,
+    random_shape,
+    seasoned,
+    signed_axis,
+    some_axes,
+    ties,
+)
 from ways import Case
 
 
@@ -40,17 +53,6 @@ def reductions(draw, empty=True):
     return cases
 
 
-def addends(rng, shape, dtype):
-    """Any values whose sums do not overflow on the way, in whatever order they add up, but for a few infinities and NaN."""
-    values = seasoned(rng, shape, dtype)
-    if dtype in BITS:
-        return values
-    with np.errstate(all="ignore"):
-        huge = np.isfinite(values.astype(np.complex128)) & (np.abs(values) > float(finfo(dtype).max) / 1e4)
-    special = ~np.isfinite(values.astype(np.complex128)) & (rng.random(shape) < 0.9)
-    return np.asarray(np.where(huge | special, 1, values), values.dtype)
-
-
 def summed(names, attrs):
     return widened(names[0]) if attrs["axes"] else names[0]
 
@@ -67,15 +69,6 @@ def sum_(x, keep_axes, axes):
         return np.sum(x.astype(widened(name_of(x))), tuple(axes), keepdims=keep_axes, dtype=widened(name_of(x)))
     w = wide(x)
     return scaled(np.sum(w, tuple(axes), keepdims=keep_axes), np.sum(magnitudes(w), tuple(axes), keepdims=keep_axes))
-
-
-def factors(rng, shape, dtype):
-    """Numbers whose product stays within the range for some hundred of them."""
-    if dtype in BITS:
-        return ordinary(rng, shape, dtype)
-    if dtype in COMPLEX:
-        return (rng.uniform(0.97, 1.03, shape) * np.exp(1j * rng.uniform(-3, 3, shape))).astype(np.complex64)
-    return np.asarray(rng.uniform(0.97, 1.03, shape) * rng.choice([-1, 1], shape)).astype(numpy_dtype(dtype))
 
 
 def product_tolerance(name, operands):
@@ -125,7 +118,9 @@ def extreme(x, axes, keep, larger):
         return x
     axes = tuple(a % x.ndim for a in axes)
     kept = [a for a in range(x.ndim) if a not in axes]
-    rows = np.transpose(x, [*kept, *axes]).reshape([x.shape[a] for a in kept] + [int(np.prod([x.shape[a] for a in axes]))])
+    rows = np.transpose(x, [*kept, *axes]).reshape(
+        [x.shape[a] for a in kept] + [int(np.prod([x.shape[a] for a in axes]))]
+    )
     if x.dtype.kind in "biu":
         out = rows.max(-1) if larger else rows.min(-1)
     elif x.dtype.kind == "c":
@@ -147,14 +142,6 @@ def reduce_max(x, keep_axes, axes):
 @reference("reduce_min", dtypes=ALL, cases=reductions(seasoned, False), signed_zeros=False, any_nan=True)
 def reduce_min(x, keep_axes, axes):
     return extreme(x, axes, keep_axes, False)
-
-
-def ties(rng, shape, dtype):
-    """Few distinct values, special ones among them: many are equal."""
-    if rng.integers(0, 2):
-        return small(rng, shape, dtype, -1, 1)
-    values = rng.choice(seasoned(rng, (4,), dtype), shape)
-    return np.asarray(values, numpy_dtype(dtype))
 
 
 def arg_reductions(rng, dtype):
@@ -181,8 +168,9 @@ def arg_reductions(rng, dtype):
 def order_keys(x):
     """Integers that order the elements as the contract does, NaN above all; equal elements have equal ones."""
     if x.dtype.kind == "c":
-        keys = np.stack([np.where(np.isnan(x), np.inf, x.real), np.where(np.isnan(x), np.inf, x.imag),
-                         np.isnan(x)]).reshape(3, -1)
+        keys = np.stack(
+            [np.where(np.isnan(x), np.inf, x.real), np.where(np.isnan(x), np.inf, x.imag), np.isnan(x)]
+        ).reshape(3, -1)
         # NaN last, then by parts; -0.0 + 0 is 0.
         order = np.lexsort((keys[1] + 0, keys[0] + 0, keys[2]))
         columns = keys[:, order] + 0
@@ -254,20 +242,35 @@ def scan_tolerance(name, operands):
     return Tolerance(0.51, "one rounding a term, of 16-bit floats in float32", carried=64)
 
 
-@reference("cumulative_sum", dtypes=ALL, cases=scans(addends), tolerance=scan_tolerance, any_nan=True,
-           result=lambda names, attrs: "int32" if names[0] == "bool" else names[0])
+@reference(
+    "cumulative_sum",
+    dtypes=ALL,
+    cases=scans(addends),
+    tolerance=scan_tolerance,
+    any_nan=True,
+    result=lambda names, attrs: "int32" if names[0] == "bool" else names[0],
+)
 def cumulative_sum(x, axis, reverse):
     if name_of(x) in BITS:
         dtype = np.int32 if x.dtype == bool else x.dtype
         return directed(x, axis, reverse, lambda x: np.cumsum(x, axis, dtype=dtype))
     w = wide(x)
-    return scaled(directed(w, axis, reverse, lambda x: np.cumsum(x, axis)),
-                  directed(magnitudes(w), axis, reverse, lambda x: np.cumsum(x, axis)))
+    return scaled(
+        directed(w, axis, reverse, lambda x: np.cumsum(x, axis)),
+        directed(magnitudes(w), axis, reverse, lambda x: np.cumsum(x, axis)),
+    )
 
 
-@reference("cumulative_product", dtypes=ALL, cases=scans(factors, False),
-           tolerance=lambda name, operands: Tolerance(0.55, "carried in float32 and rounded once") if name in HALVES
-           else Tolerance(64, "one rounding a factor"))
+@reference(
+    "cumulative_product",
+    dtypes=ALL,
+    cases=scans(factors, False),
+    tolerance=lambda name, operands: (
+        Tolerance(0.55, "carried in float32 and rounded once")
+        if name in HALVES
+        else Tolerance(64, "one rounding a factor")
+    ),
+)
 def cumulative_product(x, axis, reverse):
     if x.dtype == bool:
         return directed(x, axis, reverse, lambda x: np.logical_and.accumulate(x, axis))

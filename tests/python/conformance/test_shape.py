@@ -86,8 +86,9 @@ def broadcasts(rng, dtype):
         shape = random_shape(rng, 0, 5, 5, empty=bool(rng.integers(0, 5) == 0))
         axes = sorted(distinct_axes(rng, len(shape), int(rng.integers(0, len(shape) + 1))))
         x = [shape[a] if rng.integers(0, 3) else 1 for a in axes]
-        yield Case([seasoned(rng, x, dtype)],
-                   {"shape": list(shape), "axes": [signed_axis(rng, a, len(shape)) for a in axes]})
+        yield Case(
+            [seasoned(rng, x, dtype)], {"shape": list(shape), "axes": [signed_axis(rng, a, len(shape)) for a in axes]}
+        )
 
 
 @reference("broadcast", dtypes=ALL, cases=broadcasts)
@@ -129,14 +130,19 @@ def pad(x, value, low, high, interior):
     value = cast(value, name_of(x))
     for axis, (lo, hi, k) in enumerate(zip(low, high, interior)):
         n = x.shape[axis]
-        spread = np.full((*x.shape[:axis], max((n - 1) * (k + 1) + 1, 0) if n else 0, *x.shape[axis + 1:]), value, x.dtype)
+        spread = np.full(
+            (*x.shape[:axis], max((n - 1) * (k + 1) + 1, 0) if n else 0, *x.shape[axis + 1 :]), value, x.dtype
+        )
         at = (slice(None),) * axis
         spread[(*at, slice(None, None, k + 1))] = x
         spread = spread[(*at, slice(max(-lo, 0), spread.shape[axis] + min(hi, 0)))]
         edges = [(0, 0)] * x.ndim
         edges[axis] = (max(lo, 0), max(hi, 0))
-        x = np.pad(spread.view(np.uint16) if name_of(x) == "bfloat16" else spread, edges,
-                   constant_values=value.view(np.uint16) if name_of(x) == "bfloat16" else value).view(spread.dtype)
+        x = np.pad(
+            spread.view(np.uint16) if name_of(x) == "bfloat16" else spread,
+            edges,
+            constant_values=value.view(np.uint16) if name_of(x) == "bfloat16" else value,
+        ).view(spread.dtype)
     return x
 
 
@@ -238,7 +244,9 @@ def iota(dtype, axis, shape):
     if axis < 0:
         count = np.arange(int(np.prod(shape)), dtype=np.int64).reshape(shape)
     else:
-        count = np.broadcast_to(np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape)
+        count = np.broadcast_to(
+            np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))]), shape
+        )
     if dtype in HALVES:
         count = count.astype(np.float32)
     return cast(count, dtype)

@@ -3,8 +3,25 @@
 import numpy as np
 from scipy import special as sp
 
-from dtypes import ALL, BITS, BOOL, COMPLEX, FLOATS, HALVES, INTEGERS, REALS, bits_of, cast, finfo, floating, name_of, \
-    numpy_dtype, real_part, wide, wide_float
+from dtypes import (
+    ALL,
+    BITS,
+    BOOL,
+    COMPLEX,
+    FLOATS,
+    HALVES,
+    INTEGERS,
+    REALS,
+    bits_of,
+    cast,
+    finfo,
+    floating,
+    name_of,
+    numpy_dtype,
+    real_part,
+    wide,
+    wide_float,
+)
 from framework import DEVICE, EFFORT, EXACT, Tolerance, boolean, reference, conformance_tests
 from operands import LARGE, ordinary, random_shape, seasoned, shapes, special
 from ways import Case
@@ -73,8 +90,13 @@ def computes(names, attrs):
 # --- exact
 
 
-@reference("abs", dtypes=ALL, cases=finite, result=keeps_real,
-           tolerance=lambda name, operands: Tolerance(1, "a square root of a sum") if operands == ["complex64"] else EXACT)
+@reference(
+    "abs",
+    dtypes=ALL,
+    cases=finite,
+    result=keeps_real,
+    tolerance=lambda name, operands: Tolerance(1, "a square root of a sum") if operands == ["complex64"] else EXACT,
+)
 def abs_(x):
     return np.abs(wide(x))
 
@@ -110,8 +132,13 @@ def negate(x):
     return np.negative(x)
 
 
-@reference("sign", dtypes=ALL, cases=finite, signed_zeros=False,
-           tolerance={name: EXACT for name in FLOATS} | {"complex64": Tolerance(2, "division by a rounded magnitude")})
+@reference(
+    "sign",
+    dtypes=ALL,
+    cases=finite,
+    signed_zeros=False,
+    tolerance={name: EXACT for name in FLOATS} | {"complex64": Tolerance(2, "division by a rounded magnitude")},
+)
 def sign(x):
     if x.dtype.kind == "b":
         return x
@@ -173,8 +200,15 @@ def ulps(float32=2, float64=2, halves=0.51, reason=LIBRARY, absolute=0.0):
 T = ulps()
 
 
-@reference("sigmoid", dtypes=REALS, cases=within(-30, 30), result=computes,
-           tolerance=ulps(halves=0.75, absolute=1e-37, reason="1 / (1 + exp(-x)), whose exp overflows before the result vanishes"))
+@reference(
+    "sigmoid",
+    dtypes=REALS,
+    cases=within(-30, 30),
+    result=computes,
+    tolerance=ulps(
+        halves=0.75, absolute=1e-37, reason="1 / (1 + exp(-x)), whose exp overflows before the result vanishes"
+    ),
+)
 def sigmoid(x):
     return sp.expit(wide_float(x))
 
@@ -274,16 +308,26 @@ def erf(x):
     return sp.erf(wide_float(x).astype(np.float64))
 
 
-@reference("erf_inv", dtypes=REALS, cases=within(-1, 1), result=computes,
-           tolerance=ulps(3, 4, reason="rational approximations"))
+@reference(
+    "erf_inv",
+    dtypes=REALS,
+    cases=within(-1, 1),
+    result=computes,
+    tolerance=ulps(3, 4, reason="rational approximations"),
+)
 def erf_inv(x):
     x = wide_float(x).astype(np.float64)
     outside = np.abs(x) > 1
     return np.where(outside, np.nan, sp.erfinv(np.where(outside, 0, x)))
 
 
-@reference("erfc", dtypes=REALS, cases=within(-5, 10), result=computes,
-           tolerance=ulps(4, 3, reason="exp(-x * x) times a polynomial"))
+@reference(
+    "erfc",
+    dtypes=REALS,
+    cases=within(-5, 10),
+    result=computes,
+    tolerance=ulps(4, 3, reason="exp(-x * x) times a polynomial"),
+)
 def erfc(x):
     # SciPy's erfc itself loses digits where x * x is large.
     x = wide_float(x).astype(np.longdouble)

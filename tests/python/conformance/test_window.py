@@ -5,8 +5,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from dtypes import ALL, BITS, REALS, cast, name_of, wide, widened
 from framework import EFFORT, Tolerance, conformance_tests, reference, scaled
-from operands import WIDTHS, magnitudes, ordinary, random_shape, seasoned, small
-from test_reduction import addends, factors, product_tolerance, summed, ties
+from operands import WIDTHS, addends, factors, magnitudes, ordinary, random_shape, seasoned, small, ties
+from test_reduction import product_tolerance
 from ways import Case
 
 
@@ -70,8 +70,9 @@ def window_sum_tolerance(name, operands):
     return Tolerance(0.51, "terms add up in any order, 16-bit floats in float32", carried=32)
 
 
-@reference("window_sum", dtypes=ALL, cases=windows(addends), result=window_dtype, tolerance=window_sum_tolerance,
-           any_nan=True)
+@reference(
+    "window_sum", dtypes=ALL, cases=windows(addends), result=window_dtype, tolerance=window_sum_tolerance, any_nan=True
+)
 def window_sum(x, **attrs):
     if name_of(x) in BITS:
         v = views(x.astype(widened(name_of(x))), 0, **attrs)
@@ -107,15 +108,21 @@ def window_min(x, **attrs):
 
 def window_scatters(rng, dtype):
     def case(shape, attrs, draw=ties, other=dtype, **kwargs):
-        counts = [(n + lo + hi - size) // s + 1 for n, lo, hi, size, s in
-                  zip(shape, attrs["low"], attrs["high"], attrs["sizes"], attrs["strides"])]
+        counts = [
+            (n + lo + hi - size) // s + 1
+            for n, lo, hi, size, s in zip(shape, attrs["low"], attrs["high"], attrs["sizes"], attrs["strides"])
+        ]
         source = ordinary(rng, counts, other)
         return Case([draw(rng, shape, dtype), source, small(rng, (), dtype, 0, 2)], attrs, **kwargs)
 
     plain = {"low": [0, 0], "high": [0, 0], "strides": [2, 3], "sizes": [2, 3]}
     yield case((4, 6), plain, every_way=True)
-    yield case((5, 5), {"low": [1, 0], "high": [0, 2], "strides": [1, 2], "sizes": [3, 2]}, every_way=True,
-               note="overlapping, padded")
+    yield case(
+        (5, 5),
+        {"low": [1, 0], "high": [0, 2], "strides": [1, 2], "sizes": [3, 2]},
+        every_way=True,
+        note="overlapping, padded",
+    )
     yield case((), {"low": [], "high": [], "strides": [], "sizes": []})
     yield case((60, 301), plain, draw=seasoned, note="large")
     yield case((0, 3), {"low": [2, 0], "high": [0, 0], "strides": [1, 1], "sizes": [1, 1]})

@@ -120,7 +120,7 @@ def looped(op, case, rng, types):
 
     carry = builder.while_loop([start, *operands, *results], lambda turn, *rest: builder.op("less", [turn, two]), body)
     zeros = [np.zeros(shape, numpy_dtype(name)) for shape, name in types]
-    return compile_program(builder, carry[1 + n:])(*case.operands, *zeros, callback=case.callback)
+    return compile_program(builder, carry[1 + n :])(*case.operands, *zeros, callback=case.callback)
 
 
 def numpy_layout(arrange):
@@ -170,7 +170,9 @@ def arrange_strided(rng, a):
 
 def arrange_repeated(rng, a):
     """`a` repeats along some axis: the view has a stride of 0 there."""
-    repeats = [i for i, n in enumerate(a.shape) if n > 1 and np.array_equal(a, np.broadcast_to(a.take([0], i), a.shape))]
+    repeats = [
+        i for i, n in enumerate(a.shape) if n > 1 and np.array_equal(a, np.broadcast_to(a.take([0], i), a.shape))
+    ]
     for axis in repeats:
         a = np.broadcast_to(np.ascontiguousarray(a.take([0], axis)), a.shape)
     return a
@@ -195,8 +197,12 @@ def view_strided(rng, a):
         return a, lambda builder, value: value
     base = _spread(rng, a)
     shape = list(base.shape)
-    attrs = {"input_shape": shape, "lengths": [max(2 * n - 1, 0) for n in a.shape], "strides": [2] * a.ndim,
-             "starts": [1] * a.ndim}
+    attrs = {
+        "input_shape": shape,
+        "lengths": [max(2 * n - 1, 0) for n in a.shape],
+        "strides": [2] * a.ndim,
+        "starts": [1] * a.ndim,
+    }
     return base, lambda builder, value: builder.op("slice", [value], **attrs)
 
 
@@ -217,7 +223,9 @@ def repeat(rng, case):
         if axes and a.size:
             a = np.ascontiguousarray(np.broadcast_to(a.take([0], rng.choice(axes)), a.shape))
         operands.append(a)
-    return Case(operands, case.attrs, case.note, case.every_way, case.repeatable, case.program, case.callback, case.extra)
+    return Case(
+        operands, case.attrs, case.note, case.every_way, case.repeatable, case.program, case.callback, case.extra
+    )
 
 
 WAYS = {
