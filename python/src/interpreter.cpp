@@ -41,10 +41,10 @@ int release_pending(void*) {
   return 0;
 }
 
-void close() {
+void close(const nb::callable& count_threads) {
   State& s = state();
   // Threads that are still there keep what they hold: nanobind would report it as lost.
-  if (nb::cast<int>(nb::module_::import_("threading").attr("active_count")()) > 1) nb::set_leak_warnings(false);
+  if (nb::cast<int>(count_threads()) > 1) nb::set_leak_warnings(false);
   const nb::gil_scoped_release released;
   std::unique_lock lock(s.mutex);
   s.closing = true;
@@ -61,7 +61,8 @@ void forget() { current = new State; }
 void watch_interpreter(nb::module_& module) {
   module.def("_close", close, "Cancels all runs and waits for them.");
   module.def("_forget", forget, "What a forked process does first.");
-  nb::module_::import_("atexit").attr("register")(module.attr("_close"));
+  nb::module_::import_("atexit").attr("register")(module.attr("_close"),
+                                                  nb::module_::import_("threading").attr("active_count"));
   nb::module_::import_("os").attr("register_at_fork")(nb::arg("after_in_child") = module.attr("_forget"));
 }
 

@@ -154,7 +154,8 @@ def test_texts_that_are_no_programs(text):
     lambda: reprise.Program(), lambda: reprise.Executable(), lambda: reprise.Array(), lambda: reprise.Value(),
     lambda: reprise.TextModel(), lambda: reprise.Program.parse(b"x"), lambda: reprise.Program.parse(None),
     lambda: reprise.Program.load(3.5), lambda: reprise.Program.from_wire("x"), lambda: reprise.TensorType("f32", 3),
-    lambda: reprise.TensorType("f32", ["a"]), lambda: reprise.TensorType(None, []), lambda: reprise.compile(None), lambda: reprise.CancelToken(1),
+    lambda: reprise.TensorType("f32", ["a"]), lambda: reprise.TensorType(None, []), lambda: reprise.compile(None),
+    lambda: reprise.CancelToken(1),
     lambda: reprise.Builder().input(3), lambda: reprise.Builder().op("add"),
     lambda: reprise.Builder().build(None), lambda: reprise.Program.parse("reprise 1\nreturn\n", captures=3),
 ])

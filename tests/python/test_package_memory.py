@@ -143,7 +143,8 @@ def test_strided_outputs_are_right():
 
 @pytest.mark.parametrize("make", [
     lambda x: x[:, ::2], lambda x: x.T, lambda x: x[::-1], lambda x: x[:, ::-1],
-    lambda x: np.broadcast_to(x, (3, 8, 6)), lambda x: np.asfortranarray(x), lambda x: x.astype(">f4"), lambda x: x[:0], lambda x: x[..., None][:, :, ::3],
+    lambda x: np.broadcast_to(x, (3, 8, 6)), lambda x: np.asfortranarray(x), lambda x: x.astype(">f4"),
+    lambda x: x[:0], lambda x: x[..., None][:, :, ::3],
 ], ids=range(9))
 def test_other_layouts_are_read_right(make):
     x = make(np.arange(48, dtype=np.float32).reshape(8, 6))

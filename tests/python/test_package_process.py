@@ -10,8 +10,8 @@ import pytest
 def python(code, **options):
     """Runs code in an interpreter of its own."""
     environment = dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path)))
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120,
-                          **options)
+    return subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", code], capture_output=True,
+                          text=True, env=environment, timeout=120, **options)
 
 
 PRELUDE = """
