@@ -184,7 +184,8 @@ std::string signature_of(const OpInfo& op) {
   std::string text = fmt::format("def {}(self", op.name);
   bool is_open = false;  // any number of operands
   bool has_named = false;
-  for (std::string_view operand : op.operands) {
+  for (const OperandInfo& info : op.operands) {
+    const std::string_view operand = info.name;
     const std::size_t end = operand.find_first_of(".?");
     const std::string_view bare = operand.substr(0, end);
     const std::string_view mark = end == std::string_view::npos ? "" : operand.substr(end);

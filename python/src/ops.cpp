@@ -12,12 +12,21 @@ nb::list texts(const std::vector<std::string_view>& items) {
 }
 
 nb::dict describe(const OpInfo& op) {
+  nb::list operands;
+  for (const OperandInfo& o : op.operands) {
+    nb::dict operand;
+    operand["name"] = o.name;
+    operand["shape"] = o.shape;
+    operand["dtypes"] = texts(o.dtypes);
+    operands.append(operand);
+  }
   nb::list attributes;
   for (const AttributeInfo& a : op.attributes) {
     nb::dict attribute;
     attribute["name"] = a.name;
     attribute["kind"] = a.kind;
     attribute["summary"] = a.summary;
+    attribute["range"] = a.range.empty() ? nb::none() : nb::cast(a.range);
     attribute["default"] = a.default_text.empty() ? nb::none() : nb::cast(a.default_text);
     attributes.append(attribute);
   }
@@ -25,13 +34,26 @@ nb::dict describe(const OpInfo& op) {
   out["name"] = op.name;
   out["family"] = op.family;
   out["summary"] = op.summary;
+  out["signature"] = op.signature;
   out["rule"] = op.rule;
-  out["operands"] = texts(op.operands);
+  out["errors"] = op.errors;
+  out["example"] = op.example;
+  out["operands"] = operands;
   out["attributes"] = attributes;
   out["wire"] = op.wire;
   out["results"] = op.results;
+  out["result"] = op.result;
   out["dtypes"] = texts(op.dtypes);
+  nb::dict tolerances;
+  for (const ToleranceInfo& t : op.tolerances) {
+    nb::dict tolerance;
+    tolerance["relative"] = t.relative;
+    tolerance["absolute"] = t.absolute;
+    tolerance["relative_to_one"] = t.relative_to_one;
+    tolerances[nb::cast(t.dtype)] = tolerance;
+  }
   out["tolerance"] = op.tolerance;
+  out["tolerances"] = tolerances;
   out["extension"] = op.extension;
   return out;
 }
