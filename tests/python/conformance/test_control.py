@@ -165,8 +165,8 @@ def runtime_call(*operands, callback, results):
 
 
 def test_how_often_calls_fire():
-    """Once for each evaluation and each of two equal calls; in loops, once a turn; never while compiling or when nothing
-    depends on the call."""
+    """Once for each evaluation and each of two equal calls; in loops once a turn; never while compiling, nor when
+    nothing depends on the call."""
     skip()
     fired = []
 

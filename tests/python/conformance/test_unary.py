@@ -186,8 +186,8 @@ LIBRARY = "a library function"
 
 
 def ulps(float32=2, float64=2, halves=0.51, reason=LIBRARY, absolute=0.0):
-    """Measured on the CPU: at most 1.6 in float32 and, where nothing else is said, 1.4 in float64. Halves are computed in
-    float32 and rounded once, which costs half an epsilon and a little of the first rounding. CUDA documents up to 4."""
+    """Measured on the CPU: at most 1.6 in float32 and, where nothing else is said, 1.8 in float64. Halves are computed
+    in float32 and rounded once: half an epsilon and a little of the first rounding. CUDA documents up to 4."""
     if DEVICE != "cpu":
         float32, halves = max(float32, 4), max(halves, 1)
     tolerances = {name: Tolerance(halves, "computed in float32 and rounded once") for name in HALVES}
@@ -326,7 +326,7 @@ def erf_inv(x):
     dtypes=REALS,
     cases=within(-5, 10),
     result=computes,
-    tolerance=ulps(4, 3, reason="exp(-x * x) times a polynomial"),
+    tolerance=ulps(4, 6, reason="exp(-x * x) times a polynomial"),
 )
 def erfc(x):
     # SciPy's erfc itself loses digits where x * x is large.
