@@ -1,6 +1,7 @@
 """The ways in which one case reaches the op: layouts of its operands in memory, views inside the program, donation,
 captures, a loop. This is the only file here that calls the package."""
 
+import functools
 import os
 from dataclasses import dataclass, field
 from typing import Callable
@@ -39,11 +40,16 @@ class Case:
         return f"({operands}) {{{attrs}}}" + (f"  # {self.note}" if self.note else "")
 
 
+@functools.cache
 def missing_device():
-    """Why nothing can run on the chosen backend and device, or None."""
+    """Why nothing can run on the chosen device, or None. Whatever else is wrong is an error."""
+    if DEVICE == "cpu":
+        return None
     builder = reprise.Builder()
+    program = builder.build([builder.input()])
+    reprise.compile(program, backend=BACKEND, device="cpu")
     try:
-        reprise.compile(builder.build([builder.input()]), backend=BACKEND, device=DEVICE)
+        reprise.compile(program, backend=BACKEND, device=DEVICE)
     except reprise.Error as error:
         return str(error)
     return None
