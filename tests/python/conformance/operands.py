@@ -183,9 +183,11 @@ def addends(rng, shape, dtype):
     values = seasoned(rng, shape, dtype)
     if dtype in BITS:
         return values
-    huge = np.isfinite(values.astype(np.complex128)) & (np.abs(values) > float(finfo(dtype).max) / 1e4)
-    special = ~np.isfinite(values.astype(np.complex128)) & (rng.random(shape) < 0.9)
-    return np.asarray(np.where(huge | special, 1, values), values.dtype)
+    for part in [values.real, values.imag] if dtype in COMPLEX else [values]:
+        special = ~np.isfinite(part) & (rng.random(shape) < 0.9)
+        huge = np.isfinite(part) & (np.abs(part) > float(finfo(dtype).max) / 1e4)
+        part[special | huge] = 1
+    return values
 
 
 LARGE = (123457,)

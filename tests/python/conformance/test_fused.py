@@ -137,7 +137,7 @@ def attend(q, k, v, scale, visible=True, added=0.0, sinks=None):
     return scaled(weights @ v, (weights * size) @ np.abs(v))
 
 
-ATTENTION = in_float32(4, 8, "two contractions and a softmax", halves=1)
+ATTENTION = in_float32(4, 16, "two contractions and a softmax", halves=1)
 
 
 def attention(extra=None, sinks=False, offsets=False):

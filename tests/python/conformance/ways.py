@@ -174,12 +174,15 @@ def arrange_strided(rng, a):
     return _spread(rng, a)[(slice(1, None, 2),) * a.ndim] if a.ndim else a
 
 
+def repeating_axes(a):
+    """Along which all elements are the same, to the bit."""
+    axes = [i for i, n in enumerate(a.shape) if n > 1]
+    return [i for i in axes if np.broadcast_to(a.take([0], i), a.shape).tobytes() == a.tobytes()]
+
+
 def arrange_repeated(rng, a):
-    """`a` repeats along some axis: the view has a stride of 0 there."""
-    repeats = [
-        i for i, n in enumerate(a.shape) if n > 1 and np.array_equal(a, np.broadcast_to(a.take([0], i), a.shape))
-    ]
-    for axis in repeats:
+    """The same with strides of 0 where it repeats."""
+    for axis in repeating_axes(a):
         a = np.broadcast_to(np.ascontiguousarray(a.take([0], axis)), a.shape)
     return a
 
@@ -213,12 +216,11 @@ def view_strided(rng, a):
 
 
 def view_repeated(rng, a):
-    for axis, n in enumerate(a.shape):
-        if n > 1 and np.array_equal(a, np.broadcast_to(a.take([0], axis), a.shape)):
-            one = np.ascontiguousarray(a.take([0], axis))
-            attrs = {"shape": list(a.shape), "axes": list(range(a.ndim))}
-            return one, lambda builder, value: builder.op("broadcast", [value], **attrs)
-    return a, lambda builder, value: value
+    axes = repeating_axes(a)
+    if not axes:
+        return a, lambda builder, value: value
+    attrs = {"shape": list(a.shape), "axes": list(range(a.ndim))}
+    return np.ascontiguousarray(a.take([0], axes[0])), lambda builder, value: builder.op("broadcast", [value], **attrs)
 
 
 def repeat(rng, case):
