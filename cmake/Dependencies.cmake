@@ -13,6 +13,7 @@ get_target_property(reprise_mlx_includes mlx INTERFACE_INCLUDE_DIRECTORIES)
 set_target_properties(mlx PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES "${reprise_mlx_includes}")
 
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(CLI11 REQUIRED)

@@ -1,0 +1,29 @@
+// All native planners. The families that have some are joined here and nowhere else.
+#include <map>
+
+#include "backends/native/native.hpp"
+
+namespace reprise::native {
+namespace {
+
+constexpr std::span<const Native> kNatives[] = {
+    std::span<const Native>{},
+};
+
+std::map<std::string_view, const Native*> index() {
+  std::map<std::string_view, const Native*> out;
+  for (const auto family : kNatives) {
+    for (const Native& native : family) out[native.name] = &native;
+  }
+  return out;
+}
+
+}  // namespace
+
+const Native* native_of(const ops::OpDef& op) {
+  static const auto all = index();
+  const auto found = all.find(op.name);
+  return found == all.end() || found->second->attrs_type != op.attrs_type() ? nullptr : found->second;
+}
+
+}  // namespace reprise::native
