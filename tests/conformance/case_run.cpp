@@ -258,8 +258,9 @@ bool uses(const Case& one, DType d) {
 const std::vector<CompileOptions>& targets() {
   static const std::vector<CompileOptions> all = [] {
     std::vector<CompileOptions> out;
-    for (const Backend backend : {Backend::mlx}) {
+    for (const Backend backend : {Backend::mlx, Backend::native}) {
       for (const char* device : {"cpu", "cuda"}) {
+        if (backend == Backend::native && device != std::string_view("cpu")) continue;
         if (const auto found = parse_device(device)) out.push_back({.backend = backend, .device = *found});
       }
     }

@@ -2,12 +2,13 @@
 #include <map>
 
 #include "backends/native/native.hpp"
+#include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
 namespace {
 
 constexpr std::span<const Native> kNatives[] = {
-    std::span<const Native>{},
+    kShapeNatives,
 };
 
 std::map<std::string_view, const Native*> index() {

@@ -8,6 +8,7 @@
 #include "backends/mlx/tape.hpp"
 #include "backends/native/copy.hpp"
 #include "backends/native/fallback.hpp"
+#include "backends/native/isa.hpp"
 #include "backends/native/planner.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
@@ -171,6 +172,7 @@ class NativeSpecialised final : public Specialised {
 }  // namespace
 
 Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed) {
+  REPRISE_RETURN_IF_ERROR(apply_isa_limit());
   auto plan = make_plan(typed);
   if (!plan) return plan.error();
   if (!*plan) return mlx_backend::specialise(std::move(typed), Device::cpu());
