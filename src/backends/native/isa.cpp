@@ -15,9 +15,9 @@ Status apply() {
   const char* value = std::getenv(kName);  // NOLINT(concurrency-mt-unsafe): nothing here sets the environment
   if (!value || !*value) return {};
   const std::string_view name(value);
-  constexpr std::int64_t kAvx512 = HWY_AVX3 | HWY_AVX3_DL | HWY_AVX3_ZEN4;
+  constexpr std::int64_t kAvx512 = HWY_AVX3 | HWY_AVX3_DL;
   if (name == "avx512") {
-    dnnl::set_max_cpu_isa(dnnl::cpu_isa::all);
+    dnnl::set_max_cpu_isa(dnnl::cpu_isa::isa_default);
   } else if (name == "avx2") {
     hwy::DisableTargets(kAvx512);
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::avx2);
