@@ -24,9 +24,9 @@ class PlanBuilder {
 
   struct Value {
     TensorType type;
-    std::optional<View> view;    ///< once it is known where it lies
-    std::optional<View> dense;   ///< a dense copy, where one was made
-    std::uint32_t uses = 0;      ///< instructions that will read it and are not planned yet
+    std::optional<View> view;   ///< once it is known where it lies
+    std::optional<View> dense;  ///< a dense copy, where one was made
+    std::uint32_t uses = 0;     ///< instructions that will read it and are not planned yet
     bool is_output = false;
   };
 

@@ -51,7 +51,8 @@ void transpose_plane(const T* from, T* to, const Axis& rows, const Axis& columns
     for (std::int64_t c0 = 0; c0 < columns.size; c0 += kBlock) {
       const std::int64_t c1 = std::min(c0 + kBlock, columns.size);
       for (std::int64_t r = r0; r < r1; ++r) {
-        for (std::int64_t c = c0; c < c1; ++c) to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
+        for (std::int64_t c = c0; c < c1; ++c)
+          to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
       }
     }
   }
@@ -129,7 +130,8 @@ class CopyStep final : public Step {
 std::unique_ptr<Step> make_copy_step(const View& from, const View& to) { return std::make_unique<CopyStep>(from, to); }
 
 void copy_strided(const std::byte* from, std::span<const std::int64_t> from_strides, std::byte* to,
-                  std::span<const std::int64_t> to_strides, const Shape& shape, std::size_t element_bytes, int threads) {
+                  std::span<const std::int64_t> to_strides, const Shape& shape, std::size_t element_bytes,
+                  int threads) {
   copy_joined(from, to, joined(from_strides, to_strides, shape), element_bytes, threads);
 }
 

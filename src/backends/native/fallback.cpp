@@ -29,8 +29,8 @@ mx::array dense_copy(const mx::array& x) {
   mx::array out(mx::allocator::malloc(x.nbytes()), x.shape(), x.dtype());
   const Shape shape(x.shape().begin(), x.shape().end());
   const std::vector<std::int64_t> strides(x.strides().begin(), x.strides().end());
-  copy_strided(reinterpret_cast<const std::byte*>(x.data<char>()), strides, reinterpret_cast<std::byte*>(out.data<char>()),
-               dense_strides(shape), shape, x.itemsize(), 1);
+  copy_strided(reinterpret_cast<const std::byte*>(x.data<char>()), strides,
+               reinterpret_cast<std::byte*>(out.data<char>()), dense_strides(shape), shape, x.itemsize(), 1);
   return out;
 }
 
@@ -64,7 +64,8 @@ class FallbackStep final : public Step {
       const SlotId s = parts_.inputs[i].slot;
       const Slot& slot = plan.slots[s];
       const auto same = [s](const View& v) { return v.slot == s; };
-      const bool again = std::any_of(parts_.inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts_.inputs.end(), same);
+      const bool again =
+          std::any_of(parts_.inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts_.inputs.end(), same);
       const bool leaves = std::any_of(plan.outputs.begin(), plan.outputs.end(), same);
       last_use_[i] = slot.storage != Storage::constant && slot.last_step == index && !again && !leaves;
     }
@@ -96,6 +97,8 @@ mx::array array_of(const Frame& frame, const View& view) {
   return out;
 }
 
-std::unique_ptr<Step> make_fallback_step(FallbackParts parts) { return std::make_unique<FallbackStep>(std::move(parts)); }
+std::unique_ptr<Step> make_fallback_step(FallbackParts parts) {
+  return std::make_unique<FallbackStep>(std::move(parts));
+}
 
 }  // namespace reprise::native

@@ -25,8 +25,8 @@ Status apply() {
     hwy::DisableTargets(kAvx512 | HWY_AVX2 | HWY_SSE4 | HWY_SSSE3);
     dnnl::set_max_cpu_isa(dnnl::cpu_isa::sse41);
   } else {
-    return make_error(ErrorCode::invalid_argument, "environment variable {} is '{}'; wanted sse2, avx2 or avx512", kName,
-                      name.substr(0, 64));
+    return make_error(ErrorCode::invalid_argument, "environment variable {} is '{}'; wanted sse2, avx2 or avx512",
+                      kName, name.substr(0, 64));
   }
   return {};
 }

@@ -41,6 +41,8 @@ class OpPlanner {
   View dense(const View& view);
   /// The value of operand i when it is the same for all replays (a capture or a constant), else null.
   const mlx::core::array* fixed(std::size_t i) const;
+  /// The array that a view shows part of, when it is the same for all replays, else null.
+  const mlx::core::array* fixed(const View& view) const;
 
   std::size_t result_count() const;
   const TensorType& result_type(std::size_t i = 0) const;
@@ -48,8 +50,8 @@ class OpPlanner {
   View result(std::size_t i = 0);
   /// Result i shows an operand's elements in another way: no step. Its dtype and size are the result's.
   void set_view(View view, std::size_t i = 0);
-  /// Result i takes over operand `operand`'s memory, which it then updates in place, when nothing else wants that value;
-  /// else a copy of it is made first. Returns where it is: dense.
+  /// Result i takes over operand `operand`'s memory, which it then updates in place, when nothing else wants that
+  /// value; else a copy of it is made first. Returns where it is: dense.
   View updated(std::size_t operand, std::size_t i = 0);
 
   /// Memory that only the steps of this instruction use.

@@ -2,6 +2,7 @@
 #include <map>
 
 #include "backends/native/native.hpp"
+#include "ops/dot/dot.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
@@ -9,6 +10,7 @@ namespace {
 
 constexpr std::span<const Native> kNatives[] = {
     kShapeNatives,
+    kDotNatives,
 };
 
 std::map<std::string_view, const Native*> index() {

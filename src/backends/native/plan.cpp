@@ -103,9 +103,8 @@ void place_slots(Plan& plan) {
     slot.bytes = (slot.bytes + kAlignment - 1) / kAlignment * kAlignment;
     if (slot.storage == Storage::arena && slot.bytes > 0 && slot.first_step != UINT32_MAX) order.push_back(s);
   }
-  std::sort(order.begin(), order.end(), [&](SlotId a, SlotId b) {
-    return std::pair(plan.slots[b].bytes, a) < std::pair(plan.slots[a].bytes, b);
-  });
+  std::sort(order.begin(), order.end(),
+            [&](SlotId a, SlotId b) { return std::pair(plan.slots[b].bytes, a) < std::pair(plan.slots[a].bytes, b); });
   std::vector<SlotId> placed;  // by offset
   for (const SlotId s : order) {
     Slot& slot = plan.slots[s];

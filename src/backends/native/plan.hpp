@@ -53,10 +53,10 @@ struct Slot {
   std::size_t index = 0;  ///< of the input or the constant
   TensorType type;        ///< what the array holds, dense; for the arena only its bytes count
   std::size_t bytes = 0;
-  std::size_t offset = 0;         ///< in the arena
+  std::size_t offset = 0;                 ///< in the arena
   std::uint32_t first_step = UINT32_MAX;  ///< that writes it
   std::uint32_t last_step = 0;            ///< that uses it
-  bool made_by_step = false;      ///< an array that its step brings along, instead of getting memory for it
+  bool made_by_step = false;              ///< an array that its step brings along, instead of getting memory for it
 };
 
 /// One replay's memory, as the steps see it.
@@ -69,7 +69,8 @@ class Frame {
   /// Element [0, 0, ...] of a view.
   template <typename T = std::byte>
   T* at(const View& view) const {
-    return reinterpret_cast<T*>(addresses_[view.slot] + view.offset * static_cast<std::int64_t>(size_of(view.type.dtype)));
+    return reinterpret_cast<T*>(addresses_[view.slot] +
+                                view.offset * static_cast<std::int64_t>(size_of(view.type.dtype)));
   }
 
   /// The array of a slot whose storage is input, constant or array.
@@ -105,11 +106,10 @@ class Step {
 };
 
 struct Plan {
-
   std::vector<Slot> slots;
   std::deque<mlx::core::array> constants;  ///< their addresses stay
   std::vector<std::unique_ptr<Step>> steps;
-  std::vector<View> outputs;  ///< dense, of storage input, constant or array
+  std::vector<View> outputs;                         ///< dense, of storage input, constant or array
   std::vector<std::vector<SlotId>> allocate_before;  ///< by step: arrays that it needs memory for
   std::vector<std::vector<SlotId>> release_after;    ///< by step: arrays that nothing reads any more
   std::size_t arena_bytes = 0;
@@ -119,8 +119,8 @@ struct Plan {
   std::string describe() const;
 };
 
-/// From the steps' reads and writes: the slots' lives, the arrays' lists, and for each arena slot a place such that those
-/// that live at the same time do not overlap.
+/// From the steps' reads and writes: the slots' lives, the arrays' lists, and for each arena slot a place such that
+/// those that live at the same time do not overlap.
 void place_slots(Plan& plan);
 
 }  // namespace reprise::native

@@ -25,9 +25,7 @@ namespace mx = mlx::core;
 /// Larger groups gain nothing and outgrow the first-level cache.
 constexpr std::size_t kMaxGroup = 64;
 
-bool is_empty(const TensorType& type) {
-  return std::find(type.shape.begin(), type.shape.end(), 0) != type.shape.end();
-}
+bool is_empty(const TensorType& type) { return std::find(type.shape.begin(), type.shape.end(), 0) != type.shape.end(); }
 
 /// Copies an array that nobody else holds by taking it over, others element by element.
 class AdoptStep final : public Step {
@@ -44,8 +42,8 @@ class AdoptStep final : public Step {
     }
     const TensorType& type = to_.type;
     mx::array out(mx::allocator::malloc(to_.bytes()), to_mlx(type.shape), to_mlx(type.dtype));
-    copy_strided(frame.at(from_), from_.strides, reinterpret_cast<std::byte*>(out.data<char>()), to_.strides, type.shape,
-                 size_of(type.dtype), frame.threads());
+    copy_strided(frame.at(from_), from_.strides, reinterpret_cast<std::byte*>(out.data<char>()), to_.strides,
+                 type.shape, size_of(type.dtype), frame.threads());
     frame.set_array(to_.slot, std::move(out));
     return {};
   }
@@ -81,6 +79,11 @@ const mx::array* OpPlanner::fixed(std::size_t i) const {
                  array.size() == static_cast<std::size_t>(view.size())
              ? &array
              : nullptr;
+}
+
+const mx::array* OpPlanner::fixed(const View& view) const {
+  const Slot& slot = builder_.plan_->slots[view.slot];
+  return slot.storage == Storage::constant ? &builder_.plan_->constants[slot.index] : nullptr;
 }
 
 std::size_t OpPlanner::result_count() const { return builder_.instruction(instruction_).result_count; }

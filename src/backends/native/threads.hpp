@@ -23,8 +23,9 @@ class ThreadLease {
 /// about 1 us to start and join).
 inline constexpr std::int64_t kParallelGrain = 32 * 1024;
 
-/// Calls work(begin, end) over parts of [0, count), none smaller than `grain` unless all is, on up to `threads` threads.
-/// Parts depend on `threads` and `count` only through their bounds: each index is computed alike whatever they are.
+/// Calls work(begin, end) over parts of [0, count), none smaller than `grain` unless all is, on up to `threads`
+/// threads. Parts depend on `threads` and `count` only through their bounds: each index is computed alike whatever they
+/// are.
 template <typename Work>
 void parallel_for(int threads, std::int64_t count, std::int64_t grain, const Work& work) {
   const std::int64_t parts = grain > 0 ? (count + grain - 1) / grain : 1;

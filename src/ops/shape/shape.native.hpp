@@ -17,12 +17,9 @@ Decision plan_concatenate(OpPlanner& op, const ops::AxisAttrs& attrs);
 Decision plan_stack(OpPlanner& op, const ops::AxisAttrs& attrs);
 
 inline constexpr std::array kShapeNatives{
-    native<ops::ShapeAttrs, plan_reshape>("reshape"),
-    native<ops::AxesAttrs, plan_squeeze>("squeeze"),
-    native<ops::AxesAttrs, plan_transpose>("transpose"),
-    native<ops::BroadcastAttrs, plan_broadcast>("broadcast"),
-    native<ops::AxesAttrs, plan_reverse>("reverse"),
-    native<ops::AxisAttrs, plan_concatenate>("concatenate"),
+    native<ops::ShapeAttrs, plan_reshape>("reshape"),    native<ops::AxesAttrs, plan_squeeze>("squeeze"),
+    native<ops::AxesAttrs, plan_transpose>("transpose"), native<ops::BroadcastAttrs, plan_broadcast>("broadcast"),
+    native<ops::AxesAttrs, plan_reverse>("reverse"),     native<ops::AxisAttrs, plan_concatenate>("concatenate"),
     native<ops::AxisAttrs, plan_stack>("stack"),
 };
 
