@@ -3,6 +3,8 @@
 
 #include "backends/native/native.hpp"
 #include "ops/dot/dot.native.hpp"
+#include "ops/reduce/reduce.native.hpp"
+#include "ops/scan/scan.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
@@ -11,6 +13,8 @@ namespace {
 constexpr std::span<const Native> kNatives[] = {
     kShapeNatives,
     kDotNatives,
+    kReduceNatives,
+    kScanNatives,
 };
 
 std::map<std::string_view, const Native*> index() {
