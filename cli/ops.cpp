@@ -10,19 +10,40 @@
 namespace reprise::cli {
 namespace {
 
-std::string join(const std::vector<std::string_view>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
-
 nlohmann::ordered_json as_json(const OpInfo& op) {
-  nlohmann::ordered_json attributes = nlohmann::ordered_json::array();
+  using json = nlohmann::ordered_json;
+  json operands = json::array();
+  for (const OperandInfo& o : op.operands) {
+    operands.push_back({{"name", o.name}, {"shape", o.shape}, {"dtypes", o.dtypes}});
+  }
+  json attributes = json::array();
   for (const AttributeInfo& a : op.attributes) {
-    nlohmann::ordered_json attribute{{"name", a.name}, {"kind", a.kind}, {"summary", a.summary}};
+    json attribute{{"name", a.name}, {"kind", a.kind}, {"summary", a.summary}};
+    if (!a.range.empty()) attribute["range"] = a.range;
     if (!a.default_text.empty()) attribute["default"] = a.default_text;
     attributes.push_back(std::move(attribute));
   }
-  return {{"name", op.name},           {"family", op.family},      {"summary", op.summary},
-          {"rule", op.rule},           {"operands", op.operands},  {"attributes", std::move(attributes)},
-          {"wire", op.wire},           {"results", op.results},    {"dtypes", op.dtypes},
-          {"tolerance", op.tolerance}, {"extension", op.extension}};
+  json tolerances = json::object();
+  for (const ToleranceInfo& t : op.tolerances) {
+    tolerances[std::string(t.dtype)] = {
+        {"relative", t.relative}, {"absolute", t.absolute}, {"relative_to_one", t.relative_to_one}};
+  }
+  return {{"name", op.name},
+          {"family", op.family},
+          {"summary", op.summary},
+          {"signature", op.signature},
+          {"operands", std::move(operands)},
+          {"attributes", std::move(attributes)},
+          {"wire", op.wire},
+          {"results", op.results},
+          {"result", op.result},
+          {"rule", op.rule},
+          {"errors", op.errors},
+          {"example", op.example},
+          {"dtypes", op.dtypes},
+          {"tolerance", op.tolerance},
+          {"tolerances", std::move(tolerances)},
+          {"extension", op.extension}};
 }
 
 // Breaks at spaces so that lines stay within 96 characters, all indented.
@@ -44,18 +65,40 @@ std::string wrapped(std::string_view text, std::string_view indent) {
   return out + "\n";
 }
 
+// A word and a paragraph beside it.
+std::string entry(std::string_view word, std::string_view text) {
+  std::string out = wrapped(text, "              ");
+  return out.replace(2, word.size(), word);
+}
+
 std::string page(const OpInfo& op) {
-  std::string out = fmt::format("{} ({}): {}\n\n{}\n", op.name, op.family, op.summary, wrapped(op.rule, "  "));
-  out += fmt::format("  operands    {}\n", op.operands.empty() ? "none" : join(op.operands));
-  out += fmt::format("  results     {}\n", op.results);
-  out += fmt::format("  dtypes      {}\n", join(op.dtypes));
-  out += fmt::format("  tolerance   {}\n", op.tolerance);
-  if (!op.attributes.empty()) {
-    out += fmt::format("  wire        {}\n  attributes\n", op.wire);
-    for (const AttributeInfo& a : op.attributes) {
-      out += fmt::format("    {:<14} {:<13} {}{}\n", a.name, a.kind, a.summary,
-                         a.default_text.empty() ? " (required)" : fmt::format(" (default {})", a.default_text));
-    }
+  std::string out = fmt::format("{} ({}): {}\n\n{}\n", op.name, op.family, op.summary, wrapped(op.signature, "  "));
+  if (op.operands.empty()) out += entry("operands", "none");
+  for (const OperandInfo& o : op.operands) {
+    const std::string_view word = &o == op.operands.data() ? "operands" : "";
+    out += entry(word, fmt::format("{}: shape {}; {}", o.name, o.shape, o.dtype_words));
+  }
+  for (const AttributeInfo& a : op.attributes) {
+    const std::string_view word = &a == op.attributes.data() ? "attributes" : "";
+    out += entry(word, fmt::format("{}: {}; {}{}; {}", a.name, a.kind, a.summary,
+                                   a.range.empty() ? "" : fmt::format(" ({})", a.range),
+                                   a.default_text.empty() ? "required" : fmt::format("default {}", a.default_text)));
+  }
+  if (!op.wire.empty()) out += entry("wire", op.wire);
+  out += entry("result", op.result);
+  out += entry("rule", op.rule);
+  out += entry("errors", op.errors);
+  std::string tolerance(op.tolerance);
+  for (const ToleranceInfo& t : op.tolerances) {
+    tolerance += fmt::format("; {} {:.2g}{}{}", t.dtype, t.relative, t.relative_to_one ? " of 1 or the size" : "",
+                             t.absolute > 0 ? fmt::format(" + {:.2g}", t.absolute) : "");
+  }
+  out += entry("tolerance", tolerance);
+  out += "  example\n";
+  for (std::string_view rest = op.example; !rest.empty();) {
+    const std::size_t end = rest.find('\n');
+    out += fmt::format("    {}\n", rest.substr(0, end));
+    rest.remove_prefix(std::min(rest.size(), end + 1));
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "ops/op_def.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace reprise::ops {
 
@@ -13,10 +14,39 @@ std::string describe(DTypeSet set) {
   return text;
 }
 
+double epsilon(DType d) {
+  switch (d) {
+    case DType::float16: return std::ldexp(1.0, -10);
+    case DType::bfloat16: return std::ldexp(1.0, -7);
+    case DType::float64: return std::ldexp(1.0, -52);
+    default: return std::ldexp(1.0, -23);
+  }
+}
+
+double Tolerance::relative(DType d) const {
+  if (!is_floating(d) && !is_complex(d)) return 0;
+  if (d == DType::float64 && float32_inside) d = DType::float32;
+  const bool half = d == DType::float16 || d == DType::bfloat16;
+  return (half ? half_epsilons : epsilons) * epsilon(d);
+}
+
+double Tolerance::fixed(DType d) const {
+  if (relative(d) == 0) return 0;
+  switch (d) {
+    case DType::float16: return std::max(absolute, std::ldexp(1.0, -24));
+    case DType::bfloat16: return std::max(absolute, std::ldexp(1.0, -133));
+    default: return absolute;
+  }
+}
+
+double Tolerance::allowed(DType d, double magnitude) const {
+  return relative(d) * (relative_to_one ? std::max(1.0, magnitude) : magnitude) + fixed(d);
+}
+
 std::string_view InferContext::operand_name(std::size_t i) const {
-  const auto& names = op.operands;
-  if (names.empty()) return "operand";
-  std::string_view name = names[std::min(i, names.size() - 1)];
+  if (op.operands.empty()) return "operand";
+  std::string_view name = op.operand(i).name;
+  if (name.ends_with("*")) name.remove_suffix(1);
   if (name.ends_with("...")) name.remove_suffix(3);
   if (name.ends_with("?")) name.remove_suffix(1);
   return name;
@@ -78,7 +108,7 @@ Result<Shape> InferContext::broadcast() const {
 
 Arity arity(const OpDef& op) {
   Arity out;
-  for (const auto name : op.operands) {
+  for (const auto& [name, shape, dtypes] : op.operands) {
     if (name.ends_with("...*")) {
       out.max = SIZE_MAX;
     } else if (name.ends_with("...")) {

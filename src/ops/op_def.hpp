@@ -2,8 +2,7 @@
 // Verifier, inference, text form, builder, `reprise ops`, manual and conformance suite are loops over these rows.
 //
 //   inline constexpr std::array kReduceOps{OpDef{.name = "sum", .family = "reduce", .summary = "Adds the elements along
-//   `axes`.", .operands = kX, .attrs = &kReduceSchema, .dtypes = kAllDTypes, .infer = infer_as<ReduceAttrs,
-//   infer_sum>}};
+//   `axes`.", .operands = kX, .attrs = &kReduceSchema, .infer = infer_as<ReduceAttrs, infer_sum>, ...}};
 #pragma once
 
 #include <cstdint>
@@ -55,12 +54,47 @@ constexpr bool has(Trait set, Trait one) {
   return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(one)) != 0;
 }
 
-/// How far a result may be from the exact one, relative to its magnitude (`relative`, in units of the dtype's epsilon)
-/// or absolutely. Zero means equal. `reason` is part of the documentation.
+/// One unit in the last place of 1: 2^-10 for float16, 2^-7 for bfloat16, 2^-52 for float64, 2^-23 for the others.
+double epsilon(DType d);
+
+/// How far a floating result may be from the exact one; integers and bool are always equal. `reprise ops`, the manual
+/// and the conformance tests read it here.
 struct Tolerance {
-  double epsilons = 0;
-  double absolute = 0;
+  double epsilons = 0;  ///< relative to the size of the result, in units of the dtype's epsilon
+  double absolute = 0;  ///< added to that
   std::string_view reason = "exact";
+  double half_epsilons = 0;      ///< the same for float16 and bfloat16
+  bool relative_to_one = false;  ///< relative to the greater of 1 and the size
+  bool float32_inside = false;   ///< float64 is no closer than float32
+
+  constexpr Tolerance() = default;
+  constexpr Tolerance(double all, double absolute_part, std::string_view why)
+      : epsilons(all), absolute(absolute_part), reason(why), half_epsilons(all) {}
+
+  /// What is computed in float32 and rounded at the end has fewer epsilons in 16 bits.
+  constexpr Tolerance halves(double count) const {
+    Tolerance out = *this;
+    out.half_epsilons = count;
+    return out;
+  }
+  /// Differences of numbers about 1: the error of a small result is theirs.
+  constexpr Tolerance near_one() const {
+    Tolerance out = *this;
+    out.relative_to_one = true;
+    return out;
+  }
+  constexpr Tolerance in_float32() const {
+    Tolerance out = *this;
+    out.float32_inside = true;
+    return out;
+  }
+
+  /// The part that is relative to the size of the result.
+  double relative(DType d) const;
+  /// The part that is not. What is rounded may be off by the least positive number too.
+  double fixed(DType d) const;
+  /// Greatest distance from an exact result of size `magnitude`.
+  double allowed(DType d, double magnitude) const;
 };
 
 struct OpDef;
@@ -102,22 +136,46 @@ using InferFn = Result<Types> (*)(const InferContext&, const void* attrs);
 /// Number of results of an instruction before types are known.
 using ResultCountFn = std::size_t (*)(const void* attrs, std::size_t operands);
 
+struct Operand {
+  std::string_view name;   ///< "x..." repeats (one or more), "x...*" (any number), "biases?" may be left out
+  std::string_view shape;  ///< in words
+  DTypeSet dtypes = 0;     ///< 0: the row's
+};
+
+inline constexpr std::string_view kNoErrors = "None of its own.";
+inline constexpr std::string_view kBroadcastErrors = "Shapes that do not broadcast.";
+
+/// An inference rule and what it says, in words.
+struct ResultRule {
+  InferFn infer = nullptr;
+  std::string_view text;
+  std::string_view errors = kNoErrors;
+};
+
+// Every row states all that has no default here, and `errors`: registry.cpp does not compile otherwise.
 struct OpDef {
   std::string_view name;
   std::string_view family;
   std::string_view summary;
-  std::string_view rule;                       ///< shapes, dtypes and exact semantics, for the manual
-  std::span<const std::string_view> operands;  ///< names; "x..." repeats (one or more), "biases?" may be left out
-  const Schema* attrs = nullptr;               ///< null: none
+  std::string_view result;  ///< shape and dtype of the results
+  std::string_view rule;    ///< exact semantics
+  std::string_view errors;  ///< what is refused beside operands of other dtypes and attributes out of their range
+  std::span<const Operand> operands;
+  const Schema* attrs = nullptr;  ///< null: none
   std::uint8_t results = 1;
   ResultCountFn count_results = nullptr;  ///< when the number depends on the instruction
-  DTypeSet dtypes = kAllDTypes;           ///< of the operands that `checked` covers
-  std::uint8_t checked = 1;               ///< how many leading operands must be of `dtypes`; 255: all
+  DTypeSet dtypes = kAllDTypes;           ///< of the operands that name none, and of what ops without operands make
   InferFn infer = nullptr;
   Trait traits = Trait::none;
   Tolerance tolerance;
 
   constexpr const void* attrs_type() const { return attrs ? attrs->type : nullptr; }
+
+  /// The operand at position i of an instruction: the last one may repeat.
+  constexpr const Operand& operand(std::size_t i) const {
+    return operands[i < operands.size() ? i : operands.size() - 1];
+  }
+  constexpr DTypeSet dtypes_of(const Operand& o) const { return o.dtypes != 0 ? o.dtypes : dtypes; }
 };
 
 /// Least and greatest number of operands that the names say.
@@ -138,8 +196,8 @@ Result<Types> infer_plain(const InferContext& context, const void*) {
   return Rule(context);
 }
 
-// Operand names shared by many rows.
-inline constexpr std::string_view kX[] = {"x"};
-inline constexpr std::string_view kAB[] = {"a", "b"};
+// What many rows share.
+inline constexpr Operand kX[] = {{"x", "any"}};
+inline constexpr Operand kAB[] = {{"a", "any"}, {"b", "broadcasts with a"}};
 
 }  // namespace reprise::ops

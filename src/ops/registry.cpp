@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "base/suggest.hpp"
+#include "ops/examples.hpp"
 #include "ops/families.hpp"
 #include "reprise/ops.hpp"
 
@@ -35,27 +36,98 @@ constexpr bool lacks_rule(const OpDef& op) { return op.infer == nullptr; }
 constexpr bool rows_are_complete() {
   for (const auto& family : kFamilies) {
     for (const OpDef& op : family) {
-      if (op.name.empty() || op.family.empty() || op.summary.empty() || op.rule.empty() || lacks_rule(op)) return false;
+      if (op.name.empty() || op.family.empty() || op.summary.empty() || lacks_rule(op)) return false;
+      if (op.result.empty() || op.rule.empty() || op.errors.empty() || op.tolerance.reason.empty()) return false;
+      for (const Operand& operand : op.operands) {
+        if (operand.name.empty() || operand.shape.empty()) return false;
+      }
+      for (const Field& field : op.attrs ? op.attrs->fields : std::span<const Field>()) {
+        if (field.kind != FieldKind::count && (field.name.empty() || field.summary.empty())) return false;
+      }
     }
   }
   return true;
 }
-static_assert(rows_are_complete(), "a row lacks its name, family, summary, rule or inference rule");
+static_assert(rows_are_complete(), "a row lacks a part of its documentation or its inference rule");
+
+std::vector<std::string_view> names_of(DTypeSet set) {
+  std::vector<std::string_view> out;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    if ((set & set_of(static_cast<DType>(i))) != 0) out.push_back(reprise::name(static_cast<DType>(i)));
+  }
+  return out;
+}
+
+std::string in_words(DTypeSet set) {
+  if (set == kAllDTypes) return "any dtype";
+  if (set == kReals) return "any real dtype";
+  if (set == (kAllDTypes & ~kBool)) return "any dtype but bool";
+  if (set == kIntegers) return "any integer dtype";
+  if (set == (kIntegers | kBool)) return "any integer dtype or bool";
+  return describe(set);
+}
+
+std::string range_text(const Field& field) {
+  if (field.kind != FieldKind::integer && field.kind != FieldKind::integers) return {};
+  constexpr Range kAny{};
+  constexpr Range kWide{.min = INT64_MIN, .max = INT64_MAX};
+  if ((field.min == kAny.min && field.max == kAny.max) || (field.min == kWide.min && field.max == kWide.max)) return {};
+  if (field.max == kAny.max) return fmt::format("{} or more", field.min);
+  return fmt::format("{} to {}", field.min, field.max);
+}
+
+// What one instruction looks like: "sum x {keep_axes = false, axes = [...]}".
+std::string signature_of(const OpDef& op) {
+  std::vector<std::string> parts;
+  for (const Operand& operand : op.operands) {
+    const bool optional = operand.name.ends_with("*") || operand.name.ends_with("?");
+    const std::string_view name = operand.name.substr(0, operand.name.size() - (optional ? 1 : 0));
+    parts.push_back(optional ? fmt::format("[{}]", name) : std::string(name));
+  }
+  std::string out(op.name);
+  if (!parts.empty()) out += fmt::format(" {}", fmt::join(parts, ", "));
+  if (!op.attrs) return out;
+  std::vector<std::string> fields;
+  for (const Field& field : op.attrs->fields) {
+    if (field.kind == FieldKind::count) continue;
+    fields.push_back(fmt::format("{} = {}", field.name, kind_name(field)));
+  }
+  return fmt::format("{} {{{}}}", out, fmt::join(fields, ", "));
+}
+
+std::vector<ToleranceInfo> tolerances_of(const OpDef& op) {
+  const Tolerance& t = op.tolerance;
+  std::vector<ToleranceInfo> out;
+  for (int i = 0; i < kDTypeCount; ++i) {
+    const auto d = static_cast<DType>(i);
+    if (!is_floating(d) && !is_complex(d)) continue;
+    // Bool and integers may give float32.
+    if ((op.dtypes & set_of(d)) == 0 && d != DType::float32) continue;
+    if (t.allowed(d, 1) > 0) out.push_back({reprise::name(d), t.relative(d), t.fixed(d), t.relative_to_one});
+  }
+  return out;
+}
 
 OpInfo info_of(const OpDef& op) {
   OpInfo info{.name = op.name,
               .family = op.family,
               .summary = op.summary,
+              .signature = signature_of(op),
+              .result = op.result,
               .rule = op.rule,
-              .operands = {op.operands.begin(), op.operands.end()},
+              .errors = op.errors,
+              .example = example_of(op.name),
+              .dtypes = names_of(op.dtypes),
               .results = op.count_results  ? "depends on the instruction"
                          : op.results == 1 ? "1"
                          : op.results == 2 ? "2"
                                            : "3",
               .tolerance = op.tolerance.reason,
+              .tolerances = tolerances_of(op),
               .extension = has(op.traits, Trait::extension)};
-  for (int i = 0; i < kDTypeCount; ++i) {
-    if ((op.dtypes & set_of(static_cast<DType>(i))) != 0) info.dtypes.push_back(reprise::name(static_cast<DType>(i)));
+  for (const Operand& operand : op.operands) {
+    const DTypeSet dtypes = op.dtypes_of(operand);
+    info.operands.push_back({operand.name, operand.shape, in_words(dtypes), names_of(dtypes)});
   }
   if (op.attrs) {
     for (const Field& field : op.attrs->fields) {
@@ -67,7 +139,7 @@ OpInfo info_of(const OpDef& op) {
                                                  : "false";
       }
       if (field.may_be_left_out) fallback = "[]";
-      info.attributes.push_back({field.name, kind_name(field), field.summary, std::move(fallback)});
+      info.attributes.push_back({field.name, kind_name(field), field.summary, range_text(field), std::move(fallback)});
     }
     info.wire = describe_wire(*op.attrs);
   }

@@ -85,8 +85,8 @@ class Inferrer {
     const ops::OpDef& op = *instruction.op;
     const ops::InferContext context{op, operands_};
     const auto fail = [&](const Error& e) { return e.with_context(where(path, i, instruction)); };
-    for (std::size_t k = 0; k < std::min<std::size_t>(op.checked, operands_.size()); ++k) {
-      if (auto ok = context.require_dtype(k, op.dtypes); !ok) return fail(ok.error());
+    for (std::size_t k = 0; k < operands_.size(); ++k) {
+      if (auto ok = context.require_dtype(k, op.dtypes_of(op.operand(k))); !ok) return fail(ok.error());
     }
     auto types = op.infer(context, instruction.attrs.get());
     if (!types) return fail(types.error());

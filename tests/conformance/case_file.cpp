@@ -44,6 +44,9 @@ class CaseParser {
     if (out.says.empty() == out.outputs.empty()) {
       return scanner_.message_at(start, "a case needs 'out' lines or 'says'");
     }
+    if (out.near && !out.op.empty()) {
+      return scanner_.message_at(start, "'near' is for programs; an op's tolerance is in its row");
+    }
     return out;
   }
 

@@ -14,8 +14,8 @@
 //     in c64[] (1, -2)
 //     out c64[] (1, -2)
 //
-// A result must be equal, or within its row's tolerance. A line `near 1e-4` sets another one: relative to the greater
-// of 1 and the value wanted; programs need it for results that are not exact. A runtime_call is answered with its
+// A result must be equal, or within its row's tolerance. A program has a line `near 1e-4` where its results are not
+// exact: relative to the greater of 1 and the value wanted. A runtime_call is answered with its
 // operands.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "conformance/case_program.hpp"
 #include "movement/movement.hpp"
 #include "program/mlx_convert.hpp"
 #include "program/verify.hpp"
@@ -19,15 +20,6 @@ using movement::Num;
 namespace mx = mlx::core;
 
 using Arrays = std::vector<array>;
-
-double epsilon(DType d) {
-  switch (d) {
-    case DType::float16: return std::ldexp(1.0, -10);
-    case DType::bfloat16: return std::ldexp(1.0, -7);
-    case DType::float64: return std::ldexp(1.0, -52);
-    default: return std::ldexp(1.0, -23);
-  }
-}
 
 std::string show(const Num& n, DType d) {
   if (is_complex(d)) return fmt::format("({}, {})", n.re, n.im);
@@ -51,27 +43,12 @@ testing::AssertionResult matches(const array& seen, const Literal& wanted, const
   const auto w = elements(to_array(wanted));  // rounded to the dtype
   for (std::size_t k = 0; k < w.size(); ++k) {
     const double size = std::hypot(w[k].re, w[k].im);
-    const double allowed = near ? *near * std::max(1.0, size)
-                           : is_floating(d) || is_complex(d)
-                               ? tolerance.epsilons * epsilon(d) * size + tolerance.absolute
-                               : 0;
+    const double allowed = near ? *near * std::max(1.0, size) : tolerance.allowed(d, size);
     if (s[k].i != w[k].i || !close(s[k].re, w[k].re, allowed) || !close(s[k].im, w[k].im, allowed)) {
       return testing::AssertionFailure() << "element " << k << " is " << show(s[k], d) << ", wanted " << show(w[k], d);
     }
   }
   return testing::AssertionSuccess();
-}
-
-Arrays arrays_of(const std::vector<Literal>& literals) {
-  Arrays out;
-  for (const Literal& literal : literals) out.push_back(to_array(literal));
-  return out;
-}
-
-std::vector<Capture> captures_of(const std::vector<Literal>& literals) {
-  std::vector<Capture> out;
-  for (const array& a : arrays_of(literals)) out.push_back(make_capture(a).value());
-  return out;
 }
 
 std::vector<Ref> refs(Ref (*make)(std::int64_t), std::size_t first, std::size_t count) {
@@ -82,17 +59,8 @@ std::vector<Ref> refs(Ref (*make)(std::int64_t), std::size_t first, std::size_t 
 
 void append(std::vector<Ref>& to, const std::vector<Ref>& from) { to.insert(to.end(), from.begin(), from.end()); }
 
-ProgramData plain(const Case& one) {
-  ProgramData data;
-  data.num_inputs = static_cast<std::int32_t>(one.inputs.size());
-  data.instructions = {{one.op, refs(input, 0, one.inputs.size()), one.attrs, {}}};
-  data.outputs = refs(result, 0, std::max<std::size_t>(one.outputs.size(), 1));
-  data.num_real_outputs = static_cast<std::int32_t>(data.outputs.size());
-  return data;
-}
-
 ProgramData captured(const Case& one) {
-  ProgramData data = plain(one);
+  ProgramData data = program_of(one)->data();
   data.captures = captures_of(one.inputs);
   data.num_inputs = 0;
   data.instructions[0].operands = refs(capture, 0, one.inputs.size());
@@ -149,15 +117,6 @@ std::vector<Way> layouts_of(const Case& one) {
   return ways;
 }
 
-// The host of all cases answers a call with its operands.
-RunOptions echoing() {
-  RunOptions options;
-  options.host = [](const HostCall& call) -> Result<Arrays> {
-    return Arrays(call.operands.begin(), call.operands.end());
-  };
-  return options;
-}
-
 class Check {
  public:
   Check(const Case& one, const CompileOptions& target) : one_(one), target_(target) {
@@ -165,9 +124,13 @@ class Check {
   }
 
   void run() const {
-    const auto program = make();
+    if (!one_.says.empty()) {
+      const std::string seen = message_of(one_, target_);
+      EXPECT_NE(seen.find(one_.says), std::string::npos) << seen << "; wanted: " << one_.says;
+      return;
+    }
+    const auto program = program_of(one_);
     if (!program) return fail(program.error());
-    if (!one_.says.empty()) return error(*program);
 
     const auto again = parse_program(print_program(*program), program->data().captures);
     EXPECT_TRUE(again.ok() && *again == *program) << "the program changes when printed and parsed";
@@ -205,22 +168,7 @@ class Check {
   }
 
  private:
-  Result<Program> make() const {
-    if (!one_.op.empty()) return Program(plain(one_));
-    return parse_program(one_.text, captures_of(one_.captures));
-  }
-
   static void fail(const Error& error) { ADD_FAILURE() << error.message(); }
-
-  void error(const Program& program) const {
-    std::string seen = "no error";
-    if (const auto compiled = compile(program, target_); !compiled) {
-      seen = compiled.error().message();
-    } else if (const auto out = compiled->run(arrays_of(one_.inputs), echoing()); !out) {
-      seen = out.error().message();
-    }
-    EXPECT_NE(seen.find(one_.says), std::string::npos) << seen << "; wanted: " << one_.says;
-  }
 
   void compare(const Executable& executable, Arrays inputs, std::string_view how) const {
     const auto out = executable.run(std::move(inputs), echoing());
@@ -255,18 +203,23 @@ bool uses(const Case& one, DType d) {
 
 }  // namespace
 
-const std::vector<CompileOptions>& targets() {
-  static const std::vector<CompileOptions> all = [] {
-    std::vector<CompileOptions> out;
-    for (const Backend backend : {Backend::mlx, Backend::native}) {
-      for (const char* device : {"cpu", "cuda"}) {
-        if (backend == Backend::native && device != std::string_view("cpu")) continue;
-        if (const auto found = parse_device(device)) out.push_back({.backend = backend, .device = *found});
-      }
-    }
-    return out;
-  }();
-  return all;
+namespace {
+CompileOptions current_target;
+}
+
+const CompileOptions& OnDevice::target() { return current_target; }
+
+void OnDevice::SetUp() { use(GetParam()); }
+
+void OnDevice::use(const char* device) {
+  if (device == std::string_view("native")) {
+    current_target = {.backend = Backend::native};
+    return;
+  }
+  const auto found = parse_device(device);
+  // The reason is part of the name by which ctest lists what was skipped.
+  if (!found) GTEST_SKIP() << "no " << (device == std::string_view("cuda") ? "CUDA" : device) << " device";
+  current_target = {.backend = Backend::mlx, .device = *found};
 }
 
 void check_case(const Case& one, const CompileOptions& target) {
@@ -277,7 +230,7 @@ void check_case(const Case& one, const CompileOptions& target) {
 std::vector<std::string> ops_of(const Case& one) {
   std::vector<std::string> out;
   if (!one.op.empty()) return {one.op};
-  const auto program = parse_program(one.text, captures_of(one.captures));
+  const auto program = program_of(one);
   if (program) collect(program->data().instructions, out);
   return out;
 }

@@ -20,8 +20,8 @@ Tensor random_tensor(const Shape& shape, DType d, unsigned seed, double low, dou
   return tensor(shape, values, d);
 }
 
-std::vector<array> run_op(const CompileOptions& target, std::string_view name, const Builder::Attrs& attrs,
-                          const std::vector<Tensor>& operands, std::size_t layout) {
+std::vector<array> run_op(std::string_view name, const Builder::Attrs& attrs, const std::vector<Tensor>& operands,
+                          std::size_t layout) {
   Builder b;
   Builder::Values values;
   std::vector<array> inputs;
@@ -31,11 +31,12 @@ std::vector<array> run_op(const CompileOptions& target, std::string_view name, c
     inputs.push_back(all[layout % all.size()]);
   }
   const Program program = b.build(b.ops(name, values, attrs)).value();
-  return compile(program, target).value().run(std::move(inputs)).value();
+  return compile(program, OnDevice::target()).value().run(std::move(inputs)).value();
 }
 
-testing::AssertionResult agrees(const array& seen, DType d, const Shape& shape, const std::vector<double>& wanted,
-                                double tolerance) {
+testing::AssertionResult agrees(std::string_view op, const array& seen, DType d, const Shape& shape,
+                                const std::vector<double>& wanted, double extra) {
+  const ops::Tolerance& tolerance = ops::find_def(op)->tolerance;
   const TensorType type{d, shape};
   if (type_of(seen) != type) {
     return testing::AssertionFailure() << to_string(type_of(seen)) << ", wanted " << to_string(type);
@@ -44,20 +45,24 @@ testing::AssertionResult agrees(const array& seen, DType d, const Shape& shape, 
   for (std::size_t k = 0; k < values.size(); ++k) {
     const double s = values[k].re;
     const double w = wanted[k];
-    const bool fits =
-        std::isnan(w) ? std::isnan(s) : s == w || std::abs(s - w) <= tolerance * std::max(1.0, std::abs(w));
+    const double allowed = tolerance.allowed(d, std::abs(w)) + extra * std::max(1.0, std::abs(w));
+    const bool fits = std::isnan(w) ? std::isnan(s) : s == w || std::abs(s - w) <= allowed;
     if (!fits) return testing::AssertionFailure() << "element " << k << " is " << s << ", wanted " << w;
   }
   return testing::AssertionSuccess();
 }
 
-testing::AssertionResult agrees(const array& seen, DType d, const Shape& shape,
-                                const std::function<double(const Shape& index)>& wanted, double tolerance) {
+testing::AssertionResult agrees(std::string_view op, const array& seen, DType d, const Shape& shape,
+                                const std::function<double(const Shape& index)>& wanted, double extra) {
   std::vector<double> values;
   movement::each(shape, [&](const Shape& index, std::size_t) { values.push_back(wanted(index)); });
-  return agrees(seen, d, shape, values, tolerance);
+  return agrees(op, seen, d, shape, values, extra);
 }
 
-double rounding(DType d) { return d == DType::bfloat16 ? 0.03 : d == DType::float16 ? 0.004 : 2e-5; }
+std::vector<DType> floats() {
+  std::vector<DType> out{DType::float16, DType::bfloat16, DType::float32};
+  if (OnDevice::target().device == Device::cpu()) out.push_back(DType::float64);
+  return out;
+}
 
 }  // namespace reprise::conformance

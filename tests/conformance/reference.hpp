@@ -28,19 +28,19 @@ struct Tensor {
 Tensor tensor(const Shape& shape, const std::vector<double>& values, DType d);
 Tensor random_tensor(const Shape& shape, DType d, unsigned seed, double low = -1, double high = 1);
 
-/// Runs one instruction on the target; its results. The operands come in the `layout`-th layout that they have.
-std::vector<array> run_op(const CompileOptions& target, std::string_view name, const Builder::Attrs& attrs,
-                          const std::vector<Tensor>& operands, std::size_t layout = 0);
+/// Runs one instruction on the device of the running test; its results. The operands come in the `layout`-th layout
+/// that they have.
+std::vector<array> run_op(std::string_view name, const Builder::Attrs& attrs, const std::vector<Tensor>& operands,
+                          std::size_t layout = 0);
 
-/// Dtype, shape and values in row-major order, to within `tolerance` relative to the greater of 1 and the value.
-testing::AssertionResult agrees(const array& seen, DType d, const Shape& shape, const std::vector<double>& wanted,
-                                double tolerance);
-testing::AssertionResult agrees(const array& seen, DType d, const Shape& shape,
-                                const std::function<double(const Shape& index)>& wanted, double tolerance);
+/// Dtype, shape and values in row-major order, to within the op's tolerance. `extra` is for operands whose rounding the
+/// tolerance's reason names: it is added, relative to the greater of 1 and the value.
+testing::AssertionResult agrees(std::string_view op, const array& seen, DType d, const Shape& shape,
+                                const std::vector<double>& wanted, double extra = 0);
+testing::AssertionResult agrees(std::string_view op, const array& seen, DType d, const Shape& shape,
+                                const std::function<double(const Shape& index)>& wanted, double extra = 0);
 
-/// What a few roundings in the dtype cost.
-double rounding(DType d);
-
-inline constexpr DType kHalvesAndUp[] = {DType::float16, DType::bfloat16, DType::float32, DType::float64};
+/// The floating dtypes that the device of the running test has.
+std::vector<DType> floats();
 
 }  // namespace reprise::conformance

@@ -203,8 +203,8 @@ Result<ops::Types> infer_types(std::string_view name, const void* attrs_type, co
   EXPECT_NE(op, nullptr) << name;
   EXPECT_EQ(op->attrs_type(), attrs_type) << name;
   const ops::InferContext context{*op, operands};
-  for (std::size_t k = 0; k < std::min<std::size_t>(op->checked, operands.size()); ++k) {
-    REPRISE_RETURN_IF_ERROR(context.require_dtype(k, op->dtypes));
+  for (std::size_t k = 0; k < operands.size(); ++k) {
+    REPRISE_RETURN_IF_ERROR(context.require_dtype(k, op->dtypes_of(op->operand(k))));
   }
   return op->infer(context, attrs);
 }

@@ -217,7 +217,10 @@ def test_ops_explains_each():
     for op in json.loads(output("ops", "--json"))[::12]:
         page = output("ops", op["name"])
         assert page.startswith(f"{op['name']} ({op['family']}): ")
-        assert all(f"    {a['name']} " in page for a in op["attributes"])
+        assert all(f" {a['name']}: " in page for a in op["operands"] + op["attributes"])
+        words = page.split()
+        for part in ("signature", "result", "rule", "errors", "example"):
+            assert op[part] and not set(op[part].split()) - set(words), part
         assert json.loads(output("ops", op["name"], "--json")) == op
 
 

@@ -30,22 +30,27 @@ inline constexpr Schema kConvSchema = schema<ConvAttrs>(kConvFields);
 
 Result<Types> infer_conv(const InferContext& context, const ConvAttrs& attrs);
 
-inline constexpr std::string_view kConvOperands[] = {"input", "weight"};
+inline constexpr Operand kConvOperands[] = {{"input", "(N, s..., C)"}, {"weight", "(O, k..., C / groups)"}};
 
 inline constexpr std::array kConvOps{
     OpDef{.name = "conv_general",
           .family = "conv",
           .summary = "Convolution (cross-correlation) over 1, 2 or 3 spatial axes.",
-          .rule =
-              "input is (N, spatial..., C), weight (O, kernel..., C / groups), the result (N, out..., O) of their "
-              "promoted, floating dtype. The kernel is not flipped. out = floor(((s - 1) * input_dilation + 1 + low + "
-              "high - ((k - 1) * kernel_dilation + 1)) / stride) + 1. O is a multiple of groups.",
+          .result =
+              "(N, out..., O) of the promoted dtype, out = floor(((s - 1) * input_dilation + 1 + low + high - ((k - "
+              "1) * kernel_dilation + 1)) / stride) + 1 along each axis.",
+          .rule = "Channels are last. The kernel is not flipped. Padding is zeros; negative padding cuts. With groups, "
+                  "output channel o sees the C / groups input channels of its group, o / (O / groups).",
+          .errors =
+              "No floating dtype among the two; ranks other than one spatial axis for each entry of the attributes "
+              "and two more; C or O no multiple of groups; another channel count in weight; an empty kernel; "
+              "padding that cuts more than there is; a kernel that reaches further than the padded input.",
           .operands = kConvOperands,
           .attrs = &kConvSchema,
           .dtypes = kReals,
-          .checked = 2,
           .infer = infer_as<ConvAttrs, infer_conv>,
-          .tolerance = {256, 1e-6, "rounding grows with the number of terms and differs with their order"}},
+          .tolerance =
+              Tolerance(256, 1e-6, "rounding grows with the number of terms and differs with their order").halves(2)},
 };
 
 }  // namespace reprise::ops

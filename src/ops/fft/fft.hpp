@@ -38,15 +38,16 @@ namespace fft {
 inline constexpr Tolerance kTolerance{
     256, 1e-5, "rounding is relative to the largest output of a transform, not to each, and grows with its logarithm"};
 inline constexpr std::string_view kRule =
-    "complex64 (float64 operands too). Each transformed axis gets its length: x is cut or filled with zeros at its "
-    "end. The "
-    "forward transform is not scaled, the inverse divides by the number of elements transformed.";
+    "Each transformed axis gets its length: x is cut or filled with zeros at its end. The forward transform is not "
+    "scaled, the inverse divides by the number of elements transformed. float64 is computed in float32.";
 
 consteval OpDef row(std::string_view name, std::string_view summary, const Schema* attrs, InferFn infer) {
   return {.name = name,
           .family = "fft",
           .summary = summary,
+          .result = "Shape of x with the transformed axes of the given lengths; complex64.",
           .rule = kRule,
+          .errors = "Fewer axes in x than are transformed; an axis out of range or named twice.",
           .operands = kX,
           .attrs = attrs,
           .infer = infer,

@@ -37,20 +37,22 @@ inline constexpr std::array kFillOps{
     OpDef{.name = "iota",
           .family = "fill",
           .summary = "Counts 0, 1, 2, ... along an axis or through the array.",
+          .result = "The attributes `shape` and `dtype`.",
           .rule =
               "axis -1 counts in row-major order; else the element is its coordinate along axis. The count is taken "
               "as an integer and then cast to dtype. An empty shape gives the scalar 0.",
+          .errors = "An axis out of range.",
           .operands = {},
           .attrs = &kIotaSchema,
-          .checked = 0,
           .infer = infer_as<IotaAttrs, infer_iota>},
     OpDef{.name = "eye",
           .family = "fill",
           .summary = "Ones on the main diagonal, zeros elsewhere.",
-          .rule = "Shape (rows, columns).",
+          .result = "(rows, columns) of the attribute `dtype`.",
+          .rule = "Element (i, j) is 1 if i = j, else 0.",
+          .errors = kNoErrors,
           .operands = {},
           .attrs = &kEyeSchema,
-          .checked = 0,
           .infer = infer_as<EyeAttrs, infer_eye>},
 };
 

@@ -20,21 +20,23 @@ inline constexpr Schema kRuntimeCallSchema = schema<RuntimeCallAttrs>(kRuntimeCa
 Result<Types> infer_runtime_call(const InferContext& context, const RuntimeCallAttrs& attrs);
 std::size_t count_runtime_call_results(const void* attrs, std::size_t operands);
 
-inline constexpr std::string_view kHostOperands[] = {"x...*"};
+inline constexpr Operand kHostOperands[] = {{"x...*", "any", kAllDTypes}};
 
 inline constexpr std::array kHostOps{
     OpDef{.name = "runtime_call",
           .family = "host",
           .summary = "Hands its operands to the host's callback and takes its results.",
+          .result = "As attribute `results` declares them, in number, shapes and dtypes.",
           .rule =
               "Any number of operands, none included. The callback gets its number and the operands, dense and "
               "row-major, and gives one array for each declared result. It fires once for each evaluation of the "
               "instruction, in order along data dependencies, never while compiling; a call that no output depends on "
               "never fires. Two equal calls fire twice.",
+          .errors = "No host (RunOptions::host) when the call is met; a host that fails, throws, or gives other arrays "
+                    "than declared.",
           .operands = kHostOperands,
           .attrs = &kRuntimeCallSchema,
           .count_results = count_runtime_call_results,
-          .checked = 0,
           .infer = infer_as<RuntimeCallAttrs, infer_runtime_call>,
           .traits = Trait::host | Trait::side_effect},
 };

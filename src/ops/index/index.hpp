@@ -35,36 +35,53 @@ inline constexpr Schema kScatterSchema = schema<ScatterAttrs>(kScatterFields);
 Result<Types> infer_gather(const InferContext& context, const GatherAttrs& attrs);
 Result<Types> infer_scatter(const InferContext& context, const ScatterAttrs& attrs);
 
-inline constexpr std::string_view kGatherOperands[] = {"x", "indices"};
-inline constexpr std::string_view kScatterOperands[] = {"x", "indices", "updates"};
+inline constexpr Operand kGatherOperands[] = {{"x", "any of rank 1 or more"},
+                                              {"indices", "(batch..., columns)", kIntegers}};
+inline constexpr Operand kScatterOperands[] = {{"x", "any of rank 1 or more"},
+                                               {"indices", "(batch..., columns)", kIntegers},
+                                               {"updates", "any with the elements of updates_shape", kAllDTypes}};
+inline constexpr std::string_view kScatterErrors =
+    "axes empty, out of range or named twice, or as many as the last axis of indices does not say; updates_shape of "
+    "another rank, or that updates does not fill, or whose batch axes are not those of indices; a block larger than x, "
+    "or not 1 along an indexed axis.";
 
 inline constexpr std::array kIndexOps{
-    OpDef{.name = "gather",
-          .family = "index",
-          .summary = "Blocks of x at indexed places.",
-          .rule =
-              "indices is (batch..., columns) of an integer dtype; column j counts along axes[j]. At each batch place "
-              "the block of slice_sizes that starts there is taken (at 0 along unindexed axes); the blocks, (batch..., "
-              "slice_sizes...), are reshaped to shape. A negative index counts from the end; one still outside takes "
-              "the nearest place.",
-          .operands = kGatherOperands,
-          .attrs = &kGatherSchema,
-          .infer = infer_as<GatherAttrs, infer_gather>},
+    OpDef{
+        .name = "gather",
+        .family = "index",
+        .summary = "Blocks of x at indexed places.",
+        .result = "The attribute `shape`; dtype of x.",
+        .rule =
+            "Column j of indices counts along axes[j]. At each batch place "
+            "the block of slice_sizes that starts there is taken (at 0 along unindexed axes); the blocks, (batch..., "
+            "slice_sizes...), are reshaped to shape. A negative index counts from the end; one still outside takes "
+            "the nearest place.",
+        .errors =
+            "axes empty, out of range or named twice, or as many as the last axis of indices does not say; slice_sizes "
+            "not one for each axis of x, not 1 along an indexed axis, or larger than x; an empty axis to take from; "
+            "blocks that do not fill shape.",
+        .operands = kGatherOperands,
+        .attrs = &kGatherSchema,
+        .infer = infer_as<GatherAttrs, infer_gather>},
     OpDef{.name = "indexed_add",
           .family = "index",
           .summary = "x with blocks added at indexed places.",
+          .result = "Shape and dtype of x.",
           .rule =
               "indices as in gather. updates, read in updates_shape (batch axes, then one axis for each of x, 1 along "
               "indexed axes), is cast to the dtype of x. Places that occur twice add up, 16-bit floats in float32. A "
               "negative index counts from the end; a block at an index still outside is dropped.",
+          .errors = kScatterErrors,
           .operands = kScatterOperands,
           .attrs = &kScatterSchema,
           .infer = infer_as<ScatterAttrs, infer_scatter>,
-          .tolerance = {32, 1e-30, "places that occur often add up in an order of the backend's"}},
+          .tolerance = Tolerance(32, 1e-30, "places that occur often add up in an order of the backend's").halves(2)},
     OpDef{.name = "indexed_put",
           .family = "index",
           .summary = "x with blocks overwritten at indexed places.",
+          .result = "Shape and dtype of x.",
           .rule = "As indexed_add, but overwrites. Of a place that occurs twice the last block stays.",
+          .errors = kScatterErrors,
           .operands = kScatterOperands,
           .attrs = &kScatterSchema,
           .infer = infer_as<ScatterAttrs, infer_scatter>},

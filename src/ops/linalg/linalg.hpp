@@ -26,23 +26,25 @@ Result<Types> infer_lu(const InferContext& context);
 namespace linalg {
 inline constexpr DTypeSet kReal = set_of(DType::float32, DType::float64);
 inline constexpr DTypeSet kRealOrComplex = set_of(DType::float32, DType::float64, DType::complex64);
-inline constexpr std::string_view kA[] = {"a"};
-inline constexpr std::string_view kABOperands[] = {"a", "b"};
+inline constexpr Operand kSquare[] = {{"a", "(..., n, n)"}};
+inline constexpr Operand kMatrix[] = {{"a", "(..., m, n)"}};
+inline constexpr Operand kSystem[] = {{"a", "(..., n, n)"}, {"b", "(..., n) or (..., n, k)"}};
 inline constexpr Tolerance kTolerance{
     2048, 1e-5, "rounding grows with the size and the condition of the matrix; signs of factors are not unique"};
 
-consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule,
-                    std::span<const std::string_view> operands, std::uint8_t results, DTypeSet dtypes, InferFn infer,
-                    const Schema* attrs = nullptr) {
+consteval OpDef row(std::string_view name, std::string_view summary, std::string_view result, std::string_view rule,
+                    std::string_view errors, std::span<const Operand> operands, std::uint8_t results, DTypeSet dtypes,
+                    InferFn infer, const Schema* attrs = nullptr) {
   return {.name = name,
           .family = "linalg",
           .summary = summary,
+          .result = result,
           .rule = rule,
+          .errors = errors,
           .operands = operands,
           .attrs = attrs,
           .results = results,
           .dtypes = dtypes,
-          .checked = 255,
           .infer = infer,
           .tolerance = kTolerance};
 }
@@ -50,35 +52,37 @@ consteval OpDef row(std::string_view name, std::string_view summary, std::string
 
 inline constexpr std::array kLinalgOps{
     linalg::row(
-        "cholesky", "Lower triangular factor L of a = L * L^T.",
-        "a is (..., n, n); only its lower triangle is read. A matrix that is not positive definite is an error of "
-        "the run.",
-        linalg::kA, 1, linalg::kReal, infer_plain<infer_cholesky>),
-    linalg::row(
-        "solve", "x with a * x = b.",
-        "a is (..., n, n), b (..., n) or (..., n, k); x has the shape of b. A singular matrix is an error of the run.",
-        linalg::kABOperands, 1, linalg::kReal, infer_plain<infer_solve>),
-    linalg::row("solve_triangular", "x with a * x = b, a being triangular.",
-                "As solve; reads only the named triangle. A zero on the diagonal is an error of the run.",
-                linalg::kABOperands, 1, linalg::kReal, infer_as<TriangularAttrs, infer_solve_triangular>,
+        "cholesky", "Lower triangular factor L of a = L * L^T.", "L: shape and dtype of a.",
+        "Only the lower triangle of a is read; the upper one of L is 0.",
+        "Matrices that are not square. Errors of the run: a matrix that is not positive definite, or not finite.",
+        linalg::kSquare, 1, linalg::kReal, infer_plain<infer_cholesky>),
+    linalg::row("solve", "x with a * x = b.", "x: shape of b; promoted dtype.",
+                "A b of one axis less than a holds one right side for each matrix, else its columns are right sides.",
+                "Matrices that are not square; a b that does not fit a. Errors of the run: a singular matrix.",
+                linalg::kSystem, 1, linalg::kReal, infer_plain<infer_solve>),
+    linalg::row("solve_triangular", "x with a * x = b, a being triangular.", "x: shape of b; promoted dtype.",
+                "As solve; reads only the named triangle.",
+                "Matrices that are not square; a b that does not fit a. Errors of the run: a zero on the diagonal.",
+                linalg::kSystem, 1, linalg::kReal, infer_as<TriangularAttrs, infer_solve_triangular>,
                 &kTriangularSchema),
     linalg::row("qr", "Orthonormal Q and upper triangular R with a = Q * R.",
-                "a is (..., m, n); Q is (..., m, k), R (..., k, n) with k = min(m, n). Signs are not normalised.",
-                linalg::kA, 2, linalg::kReal, infer_plain<infer_qr>),
-    linalg::row(
-        "eigh", "Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.",
-        "a is (..., n, n); only its lower triangle is read. Eigenvalues (..., n), ascending, float32 for complex64; "
-        "eigenvectors in the columns of (..., n, n).",
-        linalg::kA, 2, linalg::kRealOrComplex, infer_plain<infer_eigh>),
+                "Q: (..., m, k), R: (..., k, n), k = min(m, n); dtype of a.", "Reduced. Signs are not normalised.",
+                "A rank below 2.", linalg::kMatrix, 2, linalg::kReal, infer_plain<infer_qr>),
+    linalg::row("eigh", "Eigenvalues and eigenvectors of a symmetric or Hermitian matrix.",
+                "Eigenvalues: (..., n), dtype of a, but float32 for complex64. Eigenvectors: shape and dtype of a.",
+                "Only the lower triangle is read. Eigenvalues ascend; the columns of the second result are their "
+                "eigenvectors, whose signs (phases) are not normalised.",
+                "Matrices that are not square. Errors of the run: a matrix that is not finite.", linalg::kSquare, 2,
+                linalg::kRealOrComplex, infer_plain<infer_eigh>),
     linalg::row("svd", "U, S and V^T with a = U * diag(S) * V^T.",
-                "a is (..., m, n); U is (..., m, m), S (..., min(m, n)), descending, float32 for complex64, V^T "
-                "(..., n, n).",
-                linalg::kA, 3, linalg::kRealOrComplex, infer_plain<infer_svd>),
-    linalg::row(
-        "lu", "Permutation p, L and U with a = L[p] * U.",
-        "a is (..., m, n); p is (..., m) uint32, L (..., m, k) with ones on the diagonal, U (..., k, n), k = min(m, "
-        "n). A singular matrix has factors too.",
-        linalg::kA, 3, linalg::kReal, infer_plain<infer_lu>),
+                "U: (..., m, m), S: (..., min(m, n)), V^T: (..., n, n); dtype of a, but S is float32 for complex64.",
+                "Full matrices. Singular values descend. Signs are not normalised.",
+                "A rank below 2. Errors of the run: a matrix that is not finite.", linalg::kMatrix, 3,
+                linalg::kRealOrComplex, infer_plain<infer_svd>),
+    linalg::row("lu", "Permutation p, L and U with a = L[p] * U.",
+                "p: (..., m) uint32, L: (..., m, k), U: (..., k, n), k = min(m, n); dtype of a.",
+                "L has ones on the diagonal. A singular matrix has factors too.", "A rank below 2.", linalg::kMatrix, 3,
+                linalg::kReal, infer_plain<infer_lu>),
 };
 
 }  // namespace reprise::ops

@@ -21,40 +21,41 @@ Result<Types> infer_scan(const InferContext& context, const ScanAttrs& attrs);
 Result<Types> infer_cumulative_sum(const InferContext& context, const ScanAttrs& attrs);
 
 namespace scan {
-inline constexpr Tolerance kTolerance{64, 1e-30,
-                                      "rounding grows with the number of terms and differs with their order"};
+inline constexpr Tolerance kTolerance =
+    Tolerance(64, 1e-30, "rounding grows with the number of terms and differs with their order").halves(2);
 
-consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, InferFn infer,
-                    DTypeSet dtypes, Tolerance tolerance = {}) {
+inline constexpr std::string_view kErrors = "A scalar x; an axis out of range.";
+inline constexpr ResultRule kSame{infer_as<ScanAttrs, infer_scan>, "Shape and dtype of x.", kErrors};
+inline constexpr ResultRule kSum{infer_as<ScanAttrs, infer_cumulative_sum>, "Shape and dtype of x, but int32 for bool.",
+                                 kErrors};
+
+consteval OpDef row(std::string_view name, std::string_view summary, std::string_view rule, ResultRule result,
+                    Tolerance tolerance = {}) {
   return {.name = name,
           .family = "scan",
           .summary = summary,
+          .result = result.text,
           .rule = rule,
+          .errors = result.errors,
           .operands = kX,
           .attrs = &kScanSchema,
-          .dtypes = dtypes,
-          .infer = infer,
+          .infer = result.infer,
           .tolerance = tolerance};
 }
 }  // namespace scan
 
 inline constexpr std::array kScanOps{
-    scan::row(
-        "cumulative_sum", "Sums of all elements so far.",
-        "Inclusive. dtype kept, but bool gives int32; integers wrap, 16-bit floats are carried in float32. NaN stays "
-        "from where it occurs.",
-        infer_as<ScanAttrs, infer_cumulative_sum>, kAllDTypes, scan::kTolerance),
-    scan::row(
-        "cumulative_product", "Products of all elements so far.",
-        "Inclusive. dtype kept; integers wrap, bool is and, 16-bit floats are carried in float32. NaN stays from where "
-        "it occurs.",
-        infer_as<ScanAttrs, infer_scan>, kAllDTypes, scan::kTolerance),
+    scan::row("cumulative_sum", "Sums of all elements so far.",
+              "Inclusive. Integers wrap, 16-bit floats are carried in float32. NaN stays from where it occurs.",
+              scan::kSum, scan::kTolerance),
+    scan::row("cumulative_product", "Products of all elements so far.",
+              "Inclusive. Integers wrap, bool is and, 16-bit floats are carried in float32. NaN stays from where "
+              "it occurs.",
+              scan::kSame, scan::kTolerance),
     scan::row("cumulative_max", "Greatest element so far.",
-              "Inclusive. dtype kept. NaN stays from where it occurs. complex64 compares real parts, then imaginary.",
-              infer_as<ScanAttrs, infer_scan>, kAllDTypes),
+              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.", scan::kSame),
     scan::row("cumulative_min", "Least element so far.",
-              "Inclusive. dtype kept. NaN stays from where it occurs. complex64 compares real parts, then imaginary.",
-              infer_as<ScanAttrs, infer_scan>, kAllDTypes),
+              "Inclusive. NaN stays from where it occurs. complex64 compares real parts, then imaginary.", scan::kSame),
 };
 
 }  // namespace reprise::ops

@@ -60,14 +60,17 @@ Result<Types> infer_reverse(const InferContext& context, const AxesAttrs& attrs)
 Result<Types> infer_concatenate(const InferContext& context, const AxisAttrs& attrs);
 Result<Types> infer_stack(const InferContext& context, const AxisAttrs& attrs);
 
-inline constexpr std::string_view kPadOperands[] = {"x", "value"};
-inline constexpr std::string_view kManyOperands[] = {"x..."};
+inline constexpr Operand kPadOperands[] = {{"x", "any"}, {"value", "scalar", kAllDTypes}};
+inline constexpr Operand kJoinedOperands[] = {{"x...", "rank 1 or more; equal but along axis"}};
+inline constexpr Operand kStackedOperands[] = {{"x...", "equal shapes"}};
 
 inline constexpr std::array kShapeOps{
     OpDef{.name = "reshape",
           .family = "shape",
           .summary = "The elements in row-major order under another shape.",
-          .rule = "The sizes must match. One -1 is inferred. No attribute gives a scalar.",
+          .result = "The attribute `shape`; dtype of x.",
+          .rule = "Row-major order is kept. One -1 is inferred. No attribute gives a scalar.",
+          .errors = "A shape that x does not fill; more than one -1.",
           .operands = kX,
           .attrs = &kReshapeSchema,
           .infer = infer_as<ShapeAttrs, infer_reshape>,
@@ -75,7 +78,9 @@ inline constexpr std::array kShapeOps{
     OpDef{.name = "squeeze",
           .family = "shape",
           .summary = "Drops axes of size 1.",
-          .rule = "Each named axis must have size 1. No axes: the identity, not all of them.",
+          .result = "Shape of x without `axes`; dtype of x.",
+          .rule = "No axes: the identity, not all of size 1.",
+          .errors = "An axis out of range, named twice, or of another size than 1.",
           .operands = kX,
           .attrs = &kAxesSchema,
           .infer = infer_as<AxesAttrs, infer_squeeze>,
@@ -83,33 +88,43 @@ inline constexpr std::array kShapeOps{
     OpDef{.name = "transpose",
           .family = "shape",
           .summary = "Permutes the axes.",
-          .rule = "Axis i of the result is axis axes[i] of x; every axis is named once.",
+          .result = "Axis i has the size of axis axes[i] of x; dtype of x.",
+          .rule = "Axis i of the result is axis axes[i] of x.",
+          .errors = "Axes that do not name each axis of x once.",
           .operands = kX,
           .attrs = &kAxesSchema,
           .infer = infer_as<AxesAttrs, infer_transpose>,
           .traits = Trait::view},
-    OpDef{.name = "broadcast",
-          .family = "shape",
-          .summary = "Repeats x along new or unit axes.",
-          .rule = "Axis i of x lies at axis axes[i] of the result and has its size or 1; every other axis repeats. "
-                  "axes has one entry for each axis of x. The order of the data is kept, so axes that do not increase "
-                  "act as a reshape.",
-          .operands = kX,
-          .attrs = &kBroadcastSchema,
-          .infer = infer_as<BroadcastAttrs, infer_broadcast>,
-          .traits = Trait::view},
+    OpDef{
+        .name = "broadcast",
+        .family = "shape",
+        .summary = "Repeats x along new or unit axes.",
+        .result = "The attribute `shape`; dtype of x.",
+        .rule = "Axis i of x lies at axis axes[i] of the result; every other axis repeats, and so does one of size 1. "
+                "The order of the data is kept, so axes that do not increase act as a reshape.",
+        .errors = "Not one entry of axes for each axis of x; an axis out of range or named twice; a size of x that is "
+                  "neither that of the result nor 1.",
+        .operands = kX,
+        .attrs = &kBroadcastSchema,
+        .infer = infer_as<BroadcastAttrs, infer_broadcast>,
+        .traits = Trait::view},
     OpDef{.name = "pad",
           .family = "shape",
           .summary = "Surrounds and interleaves x with a value.",
+          .result = "Each axis has n + (n - 1) * interior + low + high elements (low + high for n = 0); dtype of x.",
           .rule = "For each axis: interior values go between neighbours, then negative low and high cut, then positive "
-                  "ones add. value is a scalar and is cast to the dtype of x.",
+                  "ones add. value is cast to the dtype of x.",
+          .errors = "Not one entry of the attributes for each axis of x; more cut than there is; a value that is no "
+                    "scalar.",
           .operands = kPadOperands,
           .attrs = &kPadSchema,
           .infer = infer_as<PadAttrs, infer_pad>},
     OpDef{.name = "reverse",
           .family = "shape",
           .summary = "Flips the named axes.",
-          .rule = "Axes are distinct. No axes: the identity.",
+          .result = "Shape and dtype of x.",
+          .rule = "No axes: the identity.",
+          .errors = "An axis out of range or named twice.",
           .operands = kX,
           .attrs = &kAxesSchema,
           .infer = infer_as<AxesAttrs, infer_reverse>,
@@ -117,18 +132,20 @@ inline constexpr std::array kShapeOps{
     OpDef{.name = "concatenate",
           .family = "shape",
           .summary = "Joins operands along an axis.",
-          .rule = "One or more operands of rank 1 or more; other axes are equal; the dtype is the promotion of all.",
-          .operands = kManyOperands,
+          .result = "The sizes along axis added up, the other axes kept; promoted dtype of all.",
+          .rule = "The operands lie one after the other along axis. One operand is allowed.",
+          .errors = "Scalars; an axis out of range; other axes that differ.",
+          .operands = kJoinedOperands,
           .attrs = &kAxisSchema,
-          .checked = 255,
           .infer = infer_as<AxisAttrs, infer_concatenate>},
     OpDef{.name = "stack",
           .family = "shape",
           .summary = "Joins operands along a new axis.",
-          .rule = "One or more operands of equal shape; axis counts in the result; the dtype is the promotion of all.",
-          .operands = kManyOperands,
+          .result = "A new axis, as long as there are operands, at axis; promoted dtype of all.",
+          .rule = "axis counts in the result. One operand is allowed.",
+          .errors = "Shapes that differ; an axis out of range.",
+          .operands = kStackedOperands,
           .attrs = &kAxisSchema,
-          .checked = 255,
           .infer = infer_as<AxisAttrs, infer_stack>},
 };
 

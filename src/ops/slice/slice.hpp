@@ -45,29 +45,35 @@ inline constexpr Schema kPutSliceSchema = schema<PutSliceAttrs>(kPutSliceFields)
 Result<Types> infer_slice(const InferContext& context, const SliceAttrs& attrs);
 Result<Types> infer_put_slice(const InferContext& context, const PutSliceAttrs& attrs);
 
-inline constexpr std::string_view kSliceOperands[] = {"x", "start...*"};
-inline constexpr std::string_view kPutSliceOperands[] = {"x", "update", "start...*"};
+inline constexpr Operand kStart{"start...*", "one element", kReals};
+inline constexpr Operand kSliceOperands[] = {{"x", "any"}, kStart};
+inline constexpr Operand kPutSliceOperands[] = {{"x", "rank 1 or more"}, {"update", "lengths", kAllDTypes}, kStart};
+inline constexpr std::string_view kStartErrors =
+    "input_shape other than the shape of x; a length greater than its axis; a bit of dynamic_mask beyond the rank; "
+    "another number of start operands than it has bits; a start of more than one element.";
 
 inline constexpr std::array kSliceOps{
     OpDef{.name = "slice",
           .family = "slice",
           .summary = "A window of x, with steps.",
+          .result = "ceil(length / stride) along each axis; dtype of x.",
           .rule =
               "Every start is clamped to [0, size - length] in its own dtype. lengths are spans: an axis yields the "
               "elements start, start + stride, ... below start + length. Dynamic starts are operands in the order of "
-              "their axes: one element each, of a real dtype (floats are truncated).",
+              "their axes; floats are truncated.",
+          .errors = kStartErrors,
           .operands = kSliceOperands,
           .attrs = &kSliceSchema,
           .infer = infer_as<SliceAttrs, infer_slice>},
     OpDef{.name = "put_slice",
           .family = "slice",
           .summary = "x with a window overwritten.",
-          .rule =
-              "Shape and dtype of x; update is cast. Every start is clamped to [0, size - length] in its own dtype, "
-              "so that the window fits. Dynamic starts are operands in the order of their axes.",
+          .result = "Shape and dtype of x.",
+          .rule = "update is cast to the dtype of x. Every start is clamped to [0, size - length] in its own dtype, "
+                  "so that the window fits. Dynamic starts are operands in the order of their axes.",
+          .errors = "As slice; a scalar x; an update of another shape than lengths.",
           .operands = kPutSliceOperands,
           .attrs = &kPutSliceSchema,
-          .checked = 2,
           .infer = infer_as<PutSliceAttrs, infer_put_slice>},
 };
 

@@ -21,7 +21,7 @@ Result<Types> infer_sort(const InferContext& context, const SortAttrs& attrs);
 Result<Types> infer_argsort(const InferContext& context, const SortAttrs& attrs);
 
 inline constexpr std::string_view kSortRule =
-    "Rank 1 or more. Stable in both directions: equal elements keep their order. NaN comes last when ascending, first "
+    "Stable in both directions: equal elements keep their order. NaN comes last when ascending, first "
     "when "
     "descending. complex64 compares real parts, then imaginary.";
 
@@ -29,14 +29,18 @@ inline constexpr std::array kSortOps{
     OpDef{.name = "sort",
           .family = "sort",
           .summary = "The elements in order along an axis.",
+          .result = "Shape and dtype of x.",
           .rule = kSortRule,
+          .errors = "A scalar x; an axis out of range.",
           .operands = kX,
           .attrs = &kSortSchema,
           .infer = infer_as<SortAttrs, infer_sort>},
     OpDef{.name = "argsort",
           .family = "sort",
-          .summary = "The positions that put the elements in order, uint32.",
+          .summary = "The positions that put the elements in order.",
+          .result = "Shape of x; uint32.",
           .rule = kSortRule,
+          .errors = "A scalar x; an axis out of range.",
           .operands = kX,
           .attrs = &kSortSchema,
           .infer = infer_as<SortAttrs, infer_argsort>},
