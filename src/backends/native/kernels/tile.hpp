@@ -34,7 +34,8 @@ TileFn splat_kernel(std::size_t bytes);
 // The files that make up tile_kernel().
 TileFn float_tile(std::string_view op, DType dtype);    // arithmetic and comparisons of float32 and float64
 TileFn integer_tile(std::string_view op, DType dtype);  // integers and booleans; bits of any dtype
-TileFn math_tile(std::string_view op, DType dtype);     // functions of float32, vectorised
+TileFn math_tile(std::string_view op, DType dtype);     // functions of float32 around the exponential, vectorised
+TileFn trig_tile(std::string_view op, DType dtype);     // those around the circle
 TileFn library_tile(std::string_view op, DType dtype);  // functions of the C library: float64 and rare ones of float32
 TileFn complex_tile(std::string_view op, DType dtype);
 
