@@ -3,6 +3,7 @@
 
 #include "backends/native/native.hpp"
 #include "ops/dot/dot.native.hpp"
+#include "ops/dot/quantized.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::span<const Native> kNatives[] = {
     kShapeNatives,
     kDotNatives,
+    kQuantizedNatives,
 };
 
 std::map<std::string_view, const Native*> index() {
