@@ -39,8 +39,9 @@ template <auto Kernel>
 void product(benchmark::State& state) {
   const std::int64_t m = state.range(0), n = state.range(1), k = state.range(2);
   Data data(m, n, k, static_cast<int>(state.range(3)));
+  const int team = threads();
   for (auto _ : state) {
-    Kernel(data.x.data(), m, data.w, data.out.data(), threads());
+    Kernel(data.x.data(), m, data.w, data.out.data(), team);
     benchmark::ClobberMemory();
   }
   const auto rounds = static_cast<double>(state.iterations());

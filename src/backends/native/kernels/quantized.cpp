@@ -344,8 +344,8 @@ HWY_EXPORT(panels);
 HWY_EXPORT(plain_panels);
 
 // Up to so many rows of x, unpacking codes for each costs less than expanding weights for all.
-constexpr std::int64_t kFewInteger = 12;
-constexpr std::int64_t kFewFloat = 4;
+constexpr std::int64_t kFewInteger = 4;
+constexpr std::int64_t kFewFloat = 2;
 
 }  // namespace
 
