@@ -5,6 +5,7 @@
 #include "ops/dot/dot.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/scan/scan.native.hpp"
+#include "ops/dot/quantized.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
@@ -15,6 +16,7 @@ constexpr std::span<const Native> kNatives[] = {
     kDotNatives,
     kReduceNatives,
     kScanNatives,
+    kQuantizedNatives,
 };
 
 std::map<std::string_view, const Native*> index() {
