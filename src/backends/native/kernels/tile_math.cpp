@@ -26,7 +26,7 @@ struct Swiglu {
 // 2^n expm1(r) + 2^n - 1, all halved until the end: 2^128 would overflow.
 struct Expm1 {
   static HWY_INLINE V of(V x) {
-    const V held = hn::Min(set(89), hn::Max(set(-20), x));
+    const V held = clamp(x, -20, 89);
     const V magic = set(0x1.8p23);
     const V shifted = hn::MulAdd(held, set(1.4426950408889634), magic);
     const V n = hn::Sub(shifted, magic);
@@ -53,10 +53,10 @@ struct Tanh {
                                1.3318967982670442e-08};
     constexpr double kBottom[] = {1.0, 0.46713029199044975, 0.025871055165238008, 0.00032830850950875504,
                                   7.761976102320749e-07};
-    const V held = hn::Min(set(9.02), hn::Max(set(-9.02), x));
+    const V held = clamp(x, -9.02, 9.02);
     const V z = hn::Mul(held, held);
     const V ratio = hn::Div(hn::Mul(held, polynomial(kTop, z)), polynomial(kBottom, z));
-    return hn::Min(set(1), hn::Max(set(-1), ratio));
+    return clamp(ratio, -1, 1);
   }
 };
 
@@ -98,7 +98,8 @@ struct Acosh {
     const V t = hn::Sub(x, set(1));
     const V root = hn::Sqrt(hn::MulAdd(t, t, hn::Add(t, t)));
     const V log = log1p_of(hn::IfThenElse(huge, t, hn::Add(t, root)));
-    return hn::Add(log, hn::IfThenElseZero(huge, set(kLog2)));
+    const V result = hn::Add(log, hn::IfThenElseZero(huge, set(kLog2)));
+    return hn::IfThenElse(hn::Lt(x, set(1)), not_a_number(), result);
   }
 };
 struct Atanh {
@@ -120,10 +121,10 @@ struct Erf {
                                   0.014997367896493776,
                                   0.0011652036596614007,
                                   3.800402620643005e-05};
-    const V held = hn::Min(set(3.93), hn::Max(set(-3.93), x));
+    const V held = clamp(x, -3.93, 3.93);
     const V z = hn::Mul(held, held);
     const V ratio = hn::Div(hn::Mul(held, polynomial(kTop, z)), polynomial(kBottom, z));
-    return hn::Min(set(1), hn::Max(set(-1), ratio));
+    return clamp(ratio, -1, 1);
   }
 };
 
@@ -193,9 +194,10 @@ struct Pow {
     const Mask odd = hn::And(integer, hn::Ne(hn::Trunc(half), half));
     const V signed_size = hn::IfThenElse(odd, hn::CopySign(size, a), size);
     const V result = hn::IfThenElse(hn::And(hn::Lt(a, zero), hn::Not(integer)), not_a_number(), signed_size);
+    // The library makes signalling NaN of 1 and of x^0.
     const Mask special = hn::Not(hn::And(hn::Lt(hn::Abs(a), infinity()), hn::Lt(hn::Abs(b), infinity())));
     if (HWY_LIKELY(hn::AllFalse(d, special))) return result;
-    return patch2([](float x, float y) { return std::pow(x, y); }, a, b, special, result);
+    return patch2([](float x, float y) { return y == 0 || x == 1 ? 1.0F : std::pow(x, y); }, a, b, special, result);
   }
 };
 

@@ -71,6 +71,16 @@ HWY_INLINE V64 set64(double x) { return hn::Set(d64, x); }
 HWY_INLINE V infinity() { return hn::BitCast(d, hn::Set(di, 0x7f800000)); }
 HWY_INLINE V not_a_number() { return hn::BitCast(d, hn::Set(di, 0x7fc00000)); }
 
+// x held between the two; NaN stays.
+HWY_INLINE V clamp(V x, double low, double high) {
+#if HWY_TARGET == HWY_SCALAR
+  const V raised = hn::IfThenElse(hn::Lt(x, set(low)), set(low), x);
+  return hn::IfThenElse(hn::Gt(raised, set(high)), set(high), raised);
+#else
+  return hn::Min(set(high), hn::Max(set(low), x));  // x86 gives the second operand when one is NaN
+#endif
+}
+
 // Sum of c[i] x^i.
 template <std::size_t N>
 HWY_INLINE V polynomial(const double (&c)[N], V x) {
@@ -116,9 +126,9 @@ HWY_INLINE V in_double(Args... x) {
 }
 
 // exp(x + low) 2^scale: 2^n exp(r), n = round(x / log(2)). The power goes in as two factors, so that results round once
-// into the subnormal range. The order of Min's and Max's operands lets NaN pass.
+// into the subnormal range.
 HWY_INLINE V exp_of(V x, V low, int scale) {
-  const V held = hn::Min(set(90), hn::Max(set(-110), x));
+  const V held = clamp(x, -110, 90);
   const V magic = set(0x1.8p23);
   const V shifted = hn::MulAdd(held, set(1.4426950408889634), magic);
   const V n = hn::Sub(shifted, magic);
