@@ -25,6 +25,7 @@ struct Recipe {
   TileFn kernel = nullptr;       ///< null: only a conversion of the operand
   DType first = DType::float32;  ///< what operand 0 is converted to
   DType rest = DType::float32;   ///< and the others
+  DType half = DType::float32;   ///< when they are float32 in place of a half precision: which
   DType made = DType::float32;   ///< what the kernel writes: the result's dtype, or float32 that is to be rounded to it
 };
 
@@ -42,17 +43,17 @@ DType natural_dtype(const ops::OpDef& op, std::span<const TensorType> operands, 
 
 std::optional<Recipe> recipe_of(const ops::OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
   const DType to = result.dtype;
-  if (op.name == "astype") return Recipe{nullptr, to, to, to};
+  if (op.name == "astype") return Recipe{nullptr, to, to, to, to};
   if (!has(op.traits, ops::Trait::elementwise)) return std::nullopt;
   const DType dtype = natural_dtype(op, operands, result);
   if (op.name == "select") {
     const TileFn kernel = tile_kernel(op.name, dtype);
-    return Recipe{kernel, DType::bool_, dtype, dtype};
+    return Recipe{kernel, DType::bool_, dtype, dtype, dtype};
   }
   const DType computed = is_half(dtype) ? DType::float32 : dtype;
   const TileFn kernel = tile_kernel(op.name, computed);
   if (!kernel) return std::nullopt;
-  return Recipe{kernel, computed, computed, to == dtype ? computed : to};
+  return Recipe{kernel, computed, computed, dtype, to == dtype ? computed : to};
 }
 
 // How long an element takes, roughly, in units of an addition in the cache.
@@ -193,7 +194,7 @@ class Lowering {
   // Value v (an input, then members) as `dtype`.
   Reg as(std::uint32_t v, DType dtype) {
     if (const auto found = known_.find({v, dtype}); found != known_.end()) return found->second;
-    const DType own = v < inputs_ ? group_.inputs[v].type.dtype : group_.members[v - inputs_].dtype;
+    const DType own = dtype_of(v);
     Reg out = 0;
     const auto unrounded = unrounded_.find(v);
     if (unrounded != unrounded_.end() && dtype == DType::float32 && !known_.contains({v, own})) {
@@ -210,12 +211,24 @@ class Lowering {
     return out;
   }
 
+  // Value v as float32 that a half precision holds: an integer may have to be rounded to it.
+  Reg as_half(std::uint32_t v, DType half) {
+    if (dtype_of(v) == half) return as(v, DType::float32);
+    const auto [found, added] = halves_.try_emplace({v, half}, 0);
+    if (added) found->second = emit(round_kernel(half), {as(v, DType::float32)}, DType::float32);
+    return found->second;
+  }
+
+  DType dtype_of(std::uint32_t v) const {
+    return v < inputs_ ? group_.inputs[v].type.dtype : group_.members[v - inputs_].dtype;
+  }
+
   void add(std::uint32_t m) {
     const GroupMember& member = group_.members[m];
     const auto v = static_cast<std::uint32_t>(inputs_) + m;
     std::vector<TensorType> operands;
     for (const std::uint32_t o : member.operands) {
-      operands.push_back({o < inputs_ ? group_.inputs[o].type.dtype : group_.members[o - inputs_].dtype, {}});
+      operands.push_back({dtype_of(o), {}});
     }
     const auto recipe = recipe_of(*member.op, operands, {member.dtype, {}});
     assert(recipe);
@@ -224,7 +237,9 @@ class Lowering {
     } else {
       std::array<Reg, 3> in{};
       for (std::size_t i = 0; i < member.operands.size(); ++i) {
-        in[i] = as(member.operands[i], i == 0 ? recipe->first : recipe->rest);
+        const DType dtype = i == 0 ? recipe->first : recipe->rest;
+        in[i] = is_half(recipe->half) && dtype == DType::float32 ? as_half(member.operands[i], recipe->half)
+                                                                 : as(member.operands[i], dtype);
       }
       Reg out = 0;
       switch (member.operands.size()) {
@@ -258,7 +273,8 @@ class Lowering {
   const Group& group_;
   std::size_t inputs_;
   std::map<std::pair<std::uint32_t, DType>, Reg> known_;
-  std::map<std::uint32_t, Reg> unrounded_;  // members of half precision, in float32
+  std::map<std::pair<std::uint32_t, DType>, Reg> halves_;  // values of other dtypes, as halves, in float32
+  std::map<std::uint32_t, Reg> unrounded_;                 // members of half precision, in float32
   std::map<Reg, Reg> aliases_;
 };
 

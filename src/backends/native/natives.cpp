@@ -3,20 +3,16 @@
 
 #include "backends/native/native.hpp"
 #include "ops/dot/dot.native.hpp"
+#include "ops/dot/quantized.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/scan/scan.native.hpp"
-#include "ops/dot/quantized.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
 namespace {
 
 constexpr std::span<const Native> kNatives[] = {
-    kShapeNatives,
-    kDotNatives,
-    kReduceNatives,
-    kScanNatives,
-    kQuantizedNatives,
+    kShapeNatives, kDotNatives, kReduceNatives, kScanNatives, kQuantizedNatives,
 };
 
 std::map<std::string_view, const Native*> index() {

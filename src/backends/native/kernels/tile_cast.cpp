@@ -1,5 +1,6 @@
 // Conversions between dtypes, as `astype` has them.
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -150,49 +151,51 @@ struct RoundFloat16 {
 #if HWY_TARGET <= HWY_AVX2
 // The processor converts float16 itself.
 namespace hn = hwy::HWY_NAMESPACE;
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr D d;
 
-void from_float16_tile(const void* const* in, void* out, std::size_t n) {
-  const U16* a = static_cast<const U16*>(in[0]);
-  float* r = static_cast<float*>(out);
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
+using Half = hn::Rebind<hwy::float16_t, D>;
+constexpr Half half;
+
+struct FromFloat16Vector {
+  using From = hwy::float16_t;
+  using To = float;
+  static HWY_INLINE V of(hn::Vec<Half> x) { return hn::PromoteTo(d, x); }
+};
+struct ToFloat16Vector {
+  using From = float;
+  using To = hwy::float16_t;
+  static HWY_INLINE hn::Vec<Half> of(V x) { return hn::DemoteTo(half, x); }
+};
+struct RoundFloat16Vector {
+  using From = float;
+  using To = float;
+  static HWY_INLINE V of(V x) { return hn::PromoteTo(d, hn::DemoteTo(half, x)); }
+};
+
+// The last elements take the same way, so that NaN has the same bits.
+template <typename F>
+void convert_vectors(const void* const* in, void* out, std::size_t n) {
+  const auto* a = static_cast<const typename F::From*>(in[0]);
+  auto* r = static_cast<typename F::To*>(out);
+  const hn::Rebind<typename F::From, D> from;
+  const hn::Rebind<typename F::To, D> to;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(a + i))), d, r + i);
+  for (; i + lanes <= n; i += lanes) hn::StoreU(F::of(hn::LoadU(from, a + i)), to, r + i);
+  if (i < n) {
+    HWY_ALIGN typename F::From some[hn::MaxLanes(d)] = {};
+    HWY_ALIGN typename F::To made[hn::MaxLanes(d)];
+    std::memcpy(some, a + i, (n - i) * sizeof(some[0]));
+    hn::Store(F::of(hn::Load(from, some)), to, made);
+    std::memcpy(r + i, made, (n - i) * sizeof(made[0]));
   }
-  for (; i < n; ++i) r[i] = from_float16(a[i]);
 }
 
-void to_float16_tile(const void* const* in, void* out, std::size_t n) {
-  const float* a = static_cast<const float*>(in[0]);
-  U16* r = static_cast<U16*>(out);
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::DemoteTo(half, hn::LoadU(d, a + i)), half, reinterpret_cast<hwy::float16_t*>(r + i));
-  }
-  for (; i < n; ++i) r[i] = to_float16(a[i]);
-}
-
-void round_float16_tile(const void* const* in, void* out, std::size_t n) {
-  const float* a = static_cast<const float*>(in[0]);
-  float* r = static_cast<float*>(out);
-  const hn::ScalableTag<float> d;
-  const hn::Rebind<hwy::float16_t, decltype(d)> half;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(hn::PromoteTo(d, hn::DemoteTo(half, hn::LoadU(d, a + i))), d, r + i);
-  }
-  for (; i < n; ++i) r[i] = from_float16(to_float16(a[i]));
-}
-
-constexpr TileFn kFromFloat16 = from_float16_tile;
-constexpr TileFn kToFloat16 = to_float16_tile;
-constexpr TileFn kRoundFloat16 = round_float16_tile;
+constexpr TileFn kFromFloat16 = convert_vectors<FromFloat16Vector>;
+constexpr TileFn kToFloat16 = convert_vectors<ToFloat16Vector>;
+constexpr TileFn kRoundFloat16 = convert_vectors<RoundFloat16Vector>;
 #else
 constexpr TileFn kFromFloat16 = loop1<FromFloat16, U16, float>;
 constexpr TileFn kToFloat16 = loop1<ToFloat16, float, U16>;
