@@ -3,6 +3,8 @@
 #include <mlx/ops.h>
 #include <mlx/random.h>
 
+#include "backends/native/elementwise.hpp"
+#include "ops/registry.hpp"
 #include "reprise/builder.hpp"
 #include "reprise/executable.hpp"
 
@@ -48,6 +50,26 @@ void unary(benchmark::State& state, Backend backend, mx::Dtype dtype, const char
   const int n = static_cast<int>(state.range(0));
   run(state, compiled(b, {b.op(op, {x})}, backend), {numbers(n, dtype)});
 }
+
+/// The step alone, without what a replay costs besides: x * y + 1 of one element.
+void step_of_one(benchmark::State& state) {
+  native::Group group;
+  std::vector<float> memory = {2, 3, 1, 0};
+  std::vector<std::byte*> addresses;
+  for (std::uint32_t slot = 0; slot < 4; ++slot) {
+    addresses.push_back(reinterpret_cast<std::byte*>(&memory[slot]));
+    if (slot < 3) group.inputs.push_back(native::dense_view(slot, {DType::float32, {}}));
+  }
+  group.members.push_back({ops::find_def("multiply"), nullptr, {0, 1}, DType::float32, {}});
+  group.members.push_back(
+      {ops::find_def("add"), nullptr, {3, 2}, DType::float32, native::dense_view(3, {DType::float32, {}})});
+  const auto step = native::make_elementwise_step(std::move(group));
+  std::vector<std::optional<mx::array>> arrays(4);
+  const RunOptions options;
+  const native::Frame frame(addresses, arrays, options, 2);
+  for (auto _ : state) benchmark::DoNotOptimize(step->run(frame).ok());
+}
+BENCHMARK(step_of_one);
 
 bool add_all() {
   constexpr int kMillion = 1 << 20;

@@ -190,7 +190,6 @@ constexpr Entry kFloats[] = {
     {"divide", loop2<Divide, T, T>},
     {"min", loop2<Min, T, T>},
     {"max", loop2<Max, T, T>},
-    {"clip", loop3<Clip, T, T>},
     {"quotient", loop2<Quotient, T, T>},
     {"equal", loop2<Equal, T, std::uint8_t>},
     {"not_equal", loop2<NotEqual, T, std::uint8_t>},
@@ -217,6 +216,7 @@ constexpr Entry kFloats[] = {
 }  // namespace
 
 TileFn find_float(std::string_view op, DType dtype) {
+  if (op == "clip") return dtype == DType::float64 ? loop3<Clip, double, double> : nullptr;
   if (dtype == DType::float32) return find_in(kFloats<float>, op);
   if (dtype == DType::float64) return find_in(kFloats<double>, op);
   return nullptr;

@@ -208,25 +208,45 @@ struct Cbrt {
     const Mask large = hn::Gt(a, set(1));
     const V up = hn::IfThenElse(large, set(0x1p-24), set(0x1p24));
     const V back = hn::IfThenElse(large, set(0x1p8), set(0x1p-8));
-    const V scaled = hn::Mul(a, up);
+    const Mask itself = hn::Or(hn::Eq(a, hn::Zero(d)), hn::Not(hn::Lt(a, infinity())));
+    const V scaled = hn::IfThenElse(itself, set(1), hn::Mul(a, up));
     const V third = hn::Mul(hn::ConvertTo(d, hn::BitCast(di, scaled)), set(1.0 / 3));
     V t = hn::BitCast(d, hn::Add(hn::ConvertTo(di, third), hn::Set(di, 0x2a514067)));
     for (int i = 0; i < 2; ++i) {
       const V cube = hn::Mul(hn::Mul(t, t), t);
       t = hn::MulAdd(t, hn::Div(hn::Sub(scaled, cube), hn::MulAdd(cube, set(2), scaled)), t);
     }
-    const Mask itself = hn::Or(hn::Eq(a, hn::Zero(d)), hn::Not(hn::Lt(a, infinity())));
     return hn::IfThenElse(itself, x, hn::CopySign(hn::Mul(t, back), x));
   }
 };
 
+// The compiler does not vectorise this one.
+struct Clip {
+  static HWY_INLINE V of(V x, V low, V high) {
+    const V raised = hn::IfThenElse(hn::Or(hn::Gt(x, low), hn::IsNaN(x)), x, low);
+    return hn::IfThenElse(hn::Or(hn::Lt(raised, high), hn::IsNaN(raised)), raised, high);
+  }
+};
+
 constexpr Entry kFunctions[] = {
-    {"exp", vector1<Exp>},     {"expm1", vector1<Expm1>},     {"log", vector1<Log>},
-    {"log1p", vector1<Log1p>}, {"sigmoid", vector1<Sigmoid>}, {"fast_swiglu", vector2<Swiglu>},
-    {"tanh", vector1<Tanh>},   {"sinh", vector1<Sinh>},       {"cosh", vector1<Cosh>},
-    {"asinh", vector1<Asinh>}, {"acosh", vector1<Acosh>},     {"atanh", vector1<Atanh>},
-    {"erf", vector1<Erf>},     {"erfc", vector1<Erfc>},       {"erf_inv", vector1<ErfInv>},
-    {"pow", vector2<Pow>},     {"cbrt", vector1<Cbrt>},
+    {"clip", vector3<Clip>},
+    {"exp", vector1<Exp>},
+    {"expm1", vector1<Expm1>},
+    {"log", vector1<Log>},
+    {"log1p", vector1<Log1p>},
+    {"sigmoid", vector1<Sigmoid>},
+    {"fast_swiglu", vector2<Swiglu>},
+    {"tanh", vector1<Tanh>},
+    {"sinh", vector1<Sinh>},
+    {"cosh", vector1<Cosh>},
+    {"asinh", vector1<Asinh>},
+    {"acosh", vector1<Acosh>},
+    {"atanh", vector1<Atanh>},
+    {"erf", vector1<Erf>},
+    {"erfc", vector1<Erfc>},
+    {"erf_inv", vector1<ErfInv>},
+    {"pow", vector2<Pow>},
+    {"cbrt", vector1<Cbrt>},
 };
 
 }  // namespace

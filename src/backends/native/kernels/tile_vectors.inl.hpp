@@ -32,11 +32,24 @@ constexpr D d;
 constexpr DI di;
 constexpr D64 d64;
 
-// One vector of floats, the last ones of a run perhaps: the lanes beyond its end are zeros.
+// One vector of floats, the last ones of a run perhaps: the lanes beyond its end are ones, which no function is slow
+// for.
+#if HWY_TARGET <= HWY_AVX2
+// Masked memory operations touch nothing beyond the end.
+HWY_INLINE V load_up_to(const float* from, std::size_t n) {
+  if (HWY_LIKELY(n >= hn::Lanes(d))) return hn::LoadU(d, from);
+  const Mask there = hn::FirstN(d, n);
+  return hn::IfThenElse(there, hn::MaskedLoad(there, d, from), hn::Set(d, 1.0F));
+}
+HWY_INLINE void store_up_to(V x, float* to, std::size_t n) {
+  if (HWY_LIKELY(n >= hn::Lanes(d))) return hn::StoreU(x, d, to);
+  hn::BlendedStore(x, hn::FirstN(d, n), d, to);
+}
+#else
 HWY_INLINE V load_up_to(const float* from, std::size_t n) {
   if (HWY_LIKELY(n >= hn::Lanes(d))) return hn::LoadU(d, from);
   HWY_ALIGN float rest[hn::MaxLanes(d)];
-  hn::Store(hn::Zero(d), d, rest);
+  hn::Store(hn::Set(d, 1.0F), d, rest);
   std::memcpy(rest, from, n * sizeof(float));
   return hn::Load(d, rest);
 }
@@ -46,6 +59,7 @@ HWY_INLINE void store_up_to(V x, float* to, std::size_t n) {
   hn::Store(x, d, rest);
   std::memcpy(to, rest, n * sizeof(float));
 }
+#endif
 
 template <typename F>
 void vector1(const void* const* in, void* out, std::size_t n) {
@@ -63,6 +77,19 @@ void vector2(const void* const* in, void* out, std::size_t n) {
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t i = 0; i < n; i += lanes) {
     store_up_to(F::of(load_up_to(a + i, n - i), load_up_to(b + i, n - i)), r + i, n - i);
+  }
+}
+
+template <typename F>
+void vector3(const void* const* in, void* out, std::size_t n) {
+  const float* a = static_cast<const float*>(in[0]);
+  const float* b = static_cast<const float*>(in[1]);
+  const float* c = static_cast<const float*>(in[2]);
+  float* r = static_cast<float*>(out);
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < n; i += lanes) {
+    const std::size_t rest = n - i;
+    store_up_to(F::of(load_up_to(a + i, rest), load_up_to(b + i, rest), load_up_to(c + i, rest)), r + i, rest);
   }
 }
 
@@ -142,8 +169,8 @@ HWY_INLINE V exp_of(V x, V low, int scale) {
   return hn::Mul(hn::Mul(fraction, first), second);
 }
 
-// log(x + c), c below the last digit of x.
-HWY_INLINE V log_of(V x, V c) {
+// log(x), plus `more`.
+HWY_INLINE V log_of(V x, V more) {
   // Cephes' logf, by Moshier: log(1 + f) - f + f^2 / 2 over f^3.
   constexpr double kLog[] = {3.3333331174E-1,  -2.4999993993E-1, 2.0000714765E-1,  -1.6668057665E-1, 1.4249322787E-1,
                              -1.2420140846E-1, 1.1676998740E-1,  -1.1514610310E-1, 7.0376836292E-2};
@@ -159,7 +186,7 @@ HWY_INLINE V log_of(V x, V c) {
   V y = hn::Mul(hn::Mul(polynomial(kLog, f), f), square);
   y = hn::MulAdd(e, set(-2.12194440e-4), y);
   y = hn::NegMulAdd(set(0.5), square, y);
-  y = hn::Add(y, hn::Div(c, x));
+  y = hn::Add(y, more);
   y = hn::MulAdd(e, set(0.693359375), hn::Add(f, y));
   // Infinity stays; 0 and less, and NaN, have no exponent.
   y = hn::IfThenElse(hn::Lt(x, infinity()), y, x);
@@ -173,7 +200,7 @@ HWY_INLINE V log1p_of(V x) {
   // Where u is 1, or infinite, or 0, the correction is all, or none.
   const Mask tiny = hn::Eq(u, set(1));
   const Mask plain = hn::Or(hn::Eq(u, hn::Zero(d)), hn::Eq(u, infinity()));
-  return hn::IfThenElse(tiny, x, log_of(u, hn::IfThenZeroElse(plain, c)));
+  return hn::IfThenElse(tiny, x, log_of(u, hn::IfThenZeroElse(plain, hn::Div(c, u))));
 }
 
 }  // namespace reprise::native::HWY_NAMESPACE
