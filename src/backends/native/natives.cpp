@@ -2,6 +2,7 @@
 #include <map>
 
 #include "backends/native/native.hpp"
+#include "ops/attention/attention.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/scan/scan.native.hpp"
@@ -17,6 +18,7 @@ constexpr std::span<const Native> kNatives[] = {
     kReduceNatives,
     kScanNatives,
     kQuantizedNatives,
+    kAttentionNatives,
 };
 
 std::map<std::string_view, const Native*> index() {
