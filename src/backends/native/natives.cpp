@@ -7,6 +7,8 @@
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/scan/scan.native.hpp"
 #include "ops/dot/quantized.native.hpp"
+#include "ops/norm/norm.native.hpp"
+#include "ops/rope/rope.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
@@ -19,6 +21,8 @@ constexpr std::span<const Native> kNatives[] = {
     kScanNatives,
     kQuantizedNatives,
     kAttentionNatives,
+    kNormNatives,
+    kRopeNatives,
 };
 
 std::map<std::string_view, const Native*> index() {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backends/native/kernels/attention.hpp"
+#include "backends/native/kernels/exp.inl.hpp"
 #include "backends/native/kernels/floats.inl.hpp"
 #include "backends/native/kernels/panel.inl.hpp"
 #include "backends/native/threads.hpp"
@@ -24,25 +25,6 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 constexpr std::int64_t kTile = 64;
 /// With fewer queries than this that share keys, a dot product for each score beats a panel with idle lanes.
 constexpr std::int64_t kFewRows = 6;
-
-// e^x for x <= 0, within 2 units in the last place; 0 below -87, NaN for NaN.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE V exp_negative(D d, V x) {
-  const hn::RebindToSigned<D> di;
-  const V n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504f)));
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693145752f), x);
-  r = hn::NegMulAdd(n, hn::Set(d, 1.42860677e-6f), r);
-  V p = hn::Set(d, 1.0f / 720);
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 120));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 24));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0f / 6));
-  p = hn::MulAdd(p, r, hn::Set(d, 0.5f));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
-  p = hn::MulAdd(p, r, hn::Set(d, 1.0f));
-  const auto bits = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  const V result = hn::Mul(p, hn::BitCast(d, bits));
-  return hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, -87.0f)), result);
-}
 
 // 0 in place of minus infinity: what nothing visible has as its maximum.
 template <class D, class V = hn::Vec<D>>
