@@ -2,9 +2,12 @@
 #include <map>
 
 #include "backends/native/native.hpp"
+#include "ops/attention/attention.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/dot/quantized.native.hpp"
+#include "ops/norm/norm.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
+#include "ops/rope/rope.native.hpp"
 #include "ops/scan/scan.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
@@ -12,7 +15,8 @@ namespace reprise::native {
 namespace {
 
 constexpr std::span<const Native> kNatives[] = {
-    kShapeNatives, kDotNatives, kReduceNatives, kScanNatives, kQuantizedNatives,
+    kShapeNatives,     kDotNatives,       kReduceNatives, kScanNatives,
+    kQuantizedNatives, kAttentionNatives, kNormNatives,   kRopeNatives,
 };
 
 std::map<std::string_view, const Native*> index() {

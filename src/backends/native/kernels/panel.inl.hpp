@@ -19,10 +19,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// Columns of a panel.
 HWY_INLINE std::int64_t panel_width() { return 2 * static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>())); }
 
-// C (kRows, width) += A (kRows, k) B (k, width).
+// C (kRows, width) += A (kRows, k) B (k, width); a_k is the distance of A's columns.
 template <int kRows>
-HWY_INLINE void panel_rows(const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b, std::int64_t ldb,
-                           std::int64_t k, float* HWY_RESTRICT c, std::int64_t ldc) {
+HWY_INLINE void panel_rows(const float* HWY_RESTRICT a, std::int64_t lda, std::int64_t a_k, const float* HWY_RESTRICT b,
+                           std::int64_t ldb, std::int64_t k, float* HWY_RESTRICT c, std::int64_t ldc) {
   const hn::ScalableTag<float> d;
   using V = hn::Vec<decltype(d)>;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -35,7 +35,7 @@ HWY_INLINE void panel_rows(const float* HWY_RESTRICT a, std::int64_t lda, const 
     const V b0 = hn::LoadU(d, b + i * ldb);
     const V b1 = hn::LoadU(d, b + i * ldb + lanes);
     for (int r = 0; r < kRows; ++r) {
-      const V x = hn::Set(d, a[r * lda + i]);
+      const V x = hn::Set(d, a[r * lda + i * a_k]);
       left[r] = hn::MulAdd(x, b0, left[r]);
       right[r] = hn::MulAdd(x, b1, right[r]);
     }
@@ -47,29 +47,29 @@ HWY_INLINE void panel_rows(const float* HWY_RESTRICT a, std::int64_t lda, const 
 }
 
 /// C (m, width) += A (m, k) B (k, width). Each element is one sum in order of k, whatever m is.
-HWY_INLINE void panel_product(const float* a, std::int64_t lda, const float* b, std::int64_t ldb, std::int64_t m,
-                              std::int64_t k, float* c, std::int64_t ldc) {
+HWY_INLINE void panel_product(const float* a, std::int64_t lda, std::int64_t a_k, const float* b, std::int64_t ldb,
+                              std::int64_t m, std::int64_t k, float* c, std::int64_t ldc) {
   // As many sums as the registers hold beside two vectors of B and one of A.
 #if HWY_TARGET <= HWY_AVX3
   constexpr int kRows = 12;
 #else
   constexpr int kRows = 6;
 #endif
-  for (; m >= kRows; m -= kRows, a += kRows * lda, c += kRows * ldc) panel_rows<kRows>(a, lda, b, ldb, k, c, ldc);
+  for (; m >= kRows; m -= kRows, a += kRows * lda, c += kRows * ldc) panel_rows<kRows>(a, lda, a_k, b, ldb, k, c, ldc);
 #if HWY_TARGET <= HWY_AVX3
   if (m >= 8) {
-    panel_rows<8>(a, lda, b, ldb, k, c, ldc);
+    panel_rows<8>(a, lda, a_k, b, ldb, k, c, ldc);
     m -= 8, a += 8 * lda, c += 8 * ldc;
   }
 #endif
   if (m >= 4) {
-    panel_rows<4>(a, lda, b, ldb, k, c, ldc);
+    panel_rows<4>(a, lda, a_k, b, ldb, k, c, ldc);
     m -= 4, a += 4 * lda, c += 4 * ldc;
   }
   switch (m) {
-    case 3: return panel_rows<3>(a, lda, b, ldb, k, c, ldc);
-    case 2: return panel_rows<2>(a, lda, b, ldb, k, c, ldc);
-    case 1: return panel_rows<1>(a, lda, b, ldb, k, c, ldc);
+    case 3: return panel_rows<3>(a, lda, a_k, b, ldb, k, c, ldc);
+    case 2: return panel_rows<2>(a, lda, a_k, b, ldb, k, c, ldc);
+    case 1: return panel_rows<1>(a, lda, a_k, b, ldb, k, c, ldc);
     default: return;
   }
 }

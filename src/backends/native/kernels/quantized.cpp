@@ -277,7 +277,7 @@ HWY_INLINE void panel(const float* x, std::int64_t m, const QuantizedMatrix& w, 
         case 4: expand<4>(words, stride, count - 1, depth, w.group, scales, biases, expanded); break;
         default: expand<8>(words, stride, count - 1, depth, w.group, scales, biases, expanded); break;
       }
-      panel_product(x + m0 * k + k0, k, expanded, width, rows, depth, sums, width);
+      panel_product(x + m0 * k + k0, k, 1, expanded, width, rows, depth, sums, width);
     }
     store_columns(sums, rows, count, out + m0 * w.rows + first, w.rows);
   }
@@ -320,7 +320,7 @@ void plain_panels(const float* x, std::int64_t m, const QuantizedMatrix& w, floa
           float* to = expanded + i * width;
           for (std::int64_t j = 0; j < width; ++j) to[j] = static_cast<float>(bytes[j]) * scale + bias;
         }
-        panel_product(x + m0 * w.rows + k0, w.rows, expanded, width, rows, depth, sums, width);
+        panel_product(x + m0 * w.rows + k0, w.rows, 1, expanded, width, rows, depth, sums, width);
       }
       store_columns(sums, rows, width, out + m0 * w.columns + first, w.columns);
     }
