@@ -1,4 +1,10 @@
-# MLX comes from its PyPI wheel, which carries a CMake package. MLX_DIR (or CMAKE_PREFIX_PATH) names another one.
+# MLX comes from its PyPI wheel, which carries a CMake package. MLX_DIR (or CMAKE_PREFIX_PATH) names another one. A
+# build by pip takes the one that pip installed for it.
+if(NOT MLX_DIR AND SKBUILD)
+  execute_process(COMMAND ${Python_EXECUTABLE} -m mlx --cmake-dir OUTPUT_STRIP_TRAILING_WHITESPACE
+                  OUTPUT_VARIABLE reprise_mlx_package COMMAND_ERROR_IS_FATAL ANY)
+  set(MLX_DIR ${reprise_mlx_package}/share/cmake/MLX)
+endif()
 if(NOT MLX_DIR)
   file(GLOB reprise_mlx_packages
        ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/lib/python3*/site-packages/mlx/share/cmake/MLX)
@@ -16,7 +22,9 @@ find_package(Threads REQUIRED)
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
-find_package(CLI11 REQUIRED)
+if(NOT SKBUILD)
+  find_package(CLI11 REQUIRED)
+endif()
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(utf8proc REQUIRED IMPORTED_TARGET libutf8proc)
 pkg_check_modules(hwy REQUIRED IMPORTED_TARGET libhwy libhwy-contrib)

@@ -127,6 +127,9 @@ class Builder {
   /// what they need of it is passed in `initial`. The results are the final slots.
   Values while_loop(const Values& initial, const CondFn& cond, const BodyFn& body);
 
+  /// The first mistake so far, which build() will return, or null.
+  const Error* error() const;
+
   /// The program with these outputs, and with values that are only kept alive. The result has passed verification.
   Result<Program> build(const Values& outputs, const Values& keep = {});
 

@@ -79,6 +79,9 @@ struct RunOptions {
   const CancelToken* cancel = nullptr;  ///< must outlive the run
   HostCallback host;                    ///< answers `runtime_call`
   std::int64_t max_loop_turns = 0;      ///< a `while` that turns more often ends with ErrorCode::limit; 0: no limit
+  /// Called on the thread that called run(), about ten times a second, while that thread waits for a worker. It may
+  /// look for signals and set `cancel`.
+  std::function<void()> while_waiting;
 };
 
 /// What an executable has done so far.

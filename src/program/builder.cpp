@@ -210,6 +210,8 @@ Builder::Values Builder::while_loop(const Values& initial, const CondFn& cond, c
   return out;
 }
 
+const Error* Builder::error() const { return state_->error ? &*state_->error : nullptr; }
+
 Result<Program> Builder::build(const Values& outputs, const Values& keep) {
   auto& state = *state_;
   if (state.open.size() > 1) return make_error(ErrorCode::invalid_argument, "build() called inside a loop");

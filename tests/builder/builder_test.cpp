@@ -274,6 +274,14 @@ TEST_F(BuilderErrors, AThrowingLoopFunctionLeavesTheBuilderUsable) {
   EXPECT_EQ(error({b_.abs(x_)}), "ok");
 }
 
+TEST_F(BuilderErrors, TheFirstMistakeCanBeSeenBeforeBuild) {
+  EXPECT_EQ(b_.error(), nullptr);
+  b_.op("no_such_op", {x_});
+  b_.op("sum", {x_});
+  ASSERT_NE(b_.error(), nullptr);
+  EXPECT_NE(b_.error()->message().find("no_such_op"), std::string::npos);
+}
+
 TEST_F(BuilderErrors, CaptureThatFailsToEvaluate) {
   const auto singular = mlx::core::linalg::inv(mlx::core::zeros({2, 2}), mlx::core::Device::cpu);
   const std::string text = error({b_.capture(singular, "s")});

@@ -217,5 +217,36 @@ TEST(Factors, SolveOfAnIllConditionedMatrix) {
   EXPECT_LT(greatest(matrices(a)[0] * x - matrices(b)[0]), 16 * epsilon(float32) * greatest(x));
 }
 
+// LAPACK's iterations overflow there and end without result.
+TEST(Factors, NearTheGreatestNumbers) {
+  for (const DType d : {float32, float64, complex64}) {
+    const array up = make({}, {std::ldexp(1.0, d == float64 ? 1019 : 123)}, d);
+    const array down = make({}, {std::ldexp(1.0, d == float64 ? -1019 : -123)}, is_complex(d) ? float32 : d);
+    for (const std::int64_t n : {2, 4, 7}) {
+      for (unsigned seed = kSeed; seed < kSeed + 5; ++seed) {
+        const array a = random_hermitian({2}, n, d, seed);
+        const array large = mx::multiply(a, up, mx::Device::cpu);
+        for (const auto& [op, at] : {std::pair{"eigh", 0u}, std::pair{"svd", 1u}}) {
+          const auto wanted = vectors(results(op, a)[at]);
+          const auto seen = vectors(mx::multiply(results(op, large)[at], down, mx::Device::cpu));
+          for (std::size_t i = 0; i < wanted.size(); ++i) {
+            for (std::size_t k = 0; k < wanted[i].size(); ++k) {
+              EXPECT_LT(std::abs(seen[i][k] - wanted[i][k]), bound(d, n)) << name << " of " << n << ", " << name(d);
+            }
+          }
+        }
+      }
+    }
+  }
+  // As the fuzzer found it: alone at 3.4e38.
+  std::vector<double> re(16, 0), im(16, 0);
+  re[4] = -0.0, im[4] = 65536, re[8] = 1.5, im[8] = -3.75, re[9] = 65536, im[9] = -0.5, re[12] = 16777216;
+  im[12] = -3.4e38, re[13] = -3.75, im[13] = -2.75, re[14] = -1.5, im[14] = -1.5;
+  re[0] = -1.25, re[10] = 2.75, re[15] = -0.75;
+  const auto values = vectors(results("eigh", make({4, 4}, re, complex64, im))[0])[0];
+  EXPECT_NEAR(values[0].real() / 3.4e38, -1, 1e-6);
+  EXPECT_NEAR(values[3].real() / 3.4e38, 1, 1e-6);
+}
+
 }  // namespace
 }  // namespace reprise::movement

@@ -77,6 +77,29 @@ TEST(While, ACancelledRunStops) {
   EXPECT_EQ(run_error(exe, {integer(0)}, {.max_loop_turns = 3}), "run: a loop turned 3 times, the limit of this run");
 }
 
+TEST(While, TheWaitingThreadCanCancel) {
+  const Executable exe = compiled(kEndless);
+  CancelToken token;
+  int calls = 0;
+  const auto caller = std::this_thread::get_id();
+  const auto out = exe.run({integer(0)}, {.cancel = &token, .while_waiting = [&] {
+                                            EXPECT_EQ(std::this_thread::get_id(), caller);
+                                            if (++calls == 2) token.cancel();
+                                          }});
+  ASSERT_FALSE(out.ok());
+  EXPECT_EQ(out.error().code(), ErrorCode::cancelled);
+  EXPECT_GE(calls, 2);
+}
+
+TEST(While, AWaitingThreadThatThrowsStillWaitsForTheRun) {
+  const Executable exe = compiled(kEndless);
+  const auto out = exe.run(
+      {integer(0)}, {.max_loop_turns = 100'000, .while_waiting = [] { throw std::runtime_error("out of patience"); }});
+  ASSERT_FALSE(out.ok());  // whichever came first
+  EXPECT_TRUE(out.error().message().find("out of patience") != std::string::npos ||
+              out.error().code() == ErrorCode::limit);
+}
+
 TEST(While, ACancelledTokenStopsBeforeTheFirstStep) {
   const Executable exe = compiled("inputs 1\n %0 = abs in0\n return %0\n");
   CancelToken token;

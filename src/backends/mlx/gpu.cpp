@@ -17,6 +17,15 @@ bool needs_dense_operands(const ops::OpDef& op) {
   return op.name == "quantized_matmul" || op.family == "fft" || op.family == "conv" || op.name.ends_with("_sinks");
 }
 
+bool has_plain_strides(const array& x) {
+  std::int64_t stride = 1;
+  for (std::size_t axis = x.ndim(); axis-- > 0;) {
+    if (x.strides()[axis] != stride) return false;
+    stride *= x.shape(static_cast<int>(axis));
+  }
+  return true;
+}
+
 Status refused(std::string_view place, const TensorType& type, const Device& device) {
   return make_error(ErrorCode::unsupported, "compile: {} is {}, and {} has no float64; use float32, or the CPU", place,
                     to_string(type), to_string(device));
@@ -43,14 +52,18 @@ Status check_list(const VerifiedList& list, const TypedList& types, const Device
 
 array dense_on_gpu(const array& x, mx::Stream stream) {
   if (x.size() == 0) return x;
+  // Kernels also look at the strides of axes of one element, where any would do.
+  const auto plain = [&](const array& y) {
+    return mx::reshape(mx::reshape(y, {static_cast<mx::ShapeElem>(x.size())}, stream), x.shape(), stream);
+  };
   if (x.is_available()) {
-    if (x.flags().row_contiguous && x.offset() % kAlignment == 0) return x;
+    if (x.flags().row_contiguous && x.offset() % kAlignment == 0) return has_plain_strides(x) ? x : plain(x);
   } else if (!x.has_primitive() || !is_view(x.primitive())) {
     return x;
   }
   // A selection always writes a buffer of its own, where contiguous() alone would keep an odd start; it keeps the
   // layout of an operand that is stored once and repeated, which contiguous() does not.
-  return mx::contiguous(mx::where(scalar(1, mx::bool_), x, x, stream), false, stream);
+  return plain(mx::contiguous(mx::where(scalar(1, mx::bool_), x, x, stream), false, stream));
 }
 
 std::vector<array> operands_on_gpu(const ops::OpDef& op, std::span<const array> operands, mx::Stream stream) {

@@ -39,7 +39,7 @@ class MlxSpecialised final : public Specialised {
 
   // Records on one worker now, so that a lowering's refusal shows at compile time.
   Status prepare() const {
-    return on_worker("compile", [&](const WorkerContext& worker) -> Status {
+    return on_worker("compile", {}, [&](const WorkerContext& worker) -> Status {
       static_cast<void>(block(worker));
       return {};
     });
@@ -55,7 +55,7 @@ class MlxSpecialised final : public Specialised {
  private:
   Result<std::vector<mx::array>> run_on_one_worker(std::vector<mx::array> inputs, const RunOptions& options) const {
     std::vector<mx::array> outputs;
-    const Status status = on_worker("run", [&](const WorkerContext& worker) -> Status {
+    const Status status = on_worker("run", options.while_waiting, [&](const WorkerContext& worker) -> Status {
       auto out = block(worker).run(std::move(inputs), Driver{options, worker.stream, {}});
       if (!out) return out.error();
       mx::eval(*out);
@@ -78,7 +78,8 @@ class MlxSpecialised final : public Specialised {
         stream = worker.stream;
       });
       const Driver driver{options, *stream, [&](const std::function<void()>& work) {
-                            run_on_worker(device_, index, [&](const WorkerContext&) { work(); });
+                            run_on_worker(
+                                device_, index, [&](const WorkerContext&) { work(); }, options.while_waiting);
                           }};
       auto out = mine->run(std::move(inputs), driver);
       if (!out) return out.error();
@@ -90,11 +91,12 @@ class MlxSpecialised final : public Specialised {
   }
 
   template <typename Work>
-  Status on_worker(std::string_view stage, const Work& work) const {
+  Status on_worker(std::string_view stage, const WhileWaiting& while_waiting, const Work& work) const {
     Status status;
     const Status started = guarded(stage, [&]() -> Status {
-      run_on_worker(device_,
-                    [&](const WorkerContext& worker) { status = guarded(stage, [&] { return work(worker); }); });
+      run_on_worker(
+          device_, [&](const WorkerContext& worker) { status = guarded(stage, [&] { return work(worker); }); },
+          while_waiting);
       return {};
     });
     return started.ok() ? status : started;

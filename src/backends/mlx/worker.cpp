@@ -1,11 +1,15 @@
 #include "backends/mlx/worker.hpp"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <optional>
+#include <stdexcept>
 #include <thread>
 #include <vector>
 
@@ -64,26 +68,38 @@ class Pool {
  public:
   Pool(const Device& device, int size) : device_(device), size_(size), own_(static_cast<std::size_t>(size)) {}
 
-  void run(const WorkerJob& work) {
+  void run(const WorkerJob& work, const WhileWaiting& while_waiting) {
+    require_workers();
     std::unique_lock lock(mutex_);
     // Jobs that wait for a certain worker do not count: that one takes them.
     if (idle_ <= shared_.size() && started_ < size_) start();
-    enqueue(shared_, work, lock, false);
+    enqueue(shared_, work, lock, false, while_waiting);
   }
 
   int pick() {
+    require_workers();
     const std::lock_guard lock(mutex_);
     if (started_ == 0 || (idle_ == 0 && started_ < size_)) start();
     next_ = (next_ + 1) % started_;
     return next_;
   }
 
-  void run(int worker, const WorkerJob& work) {
+  void run(int worker, const WorkerJob& work, const WhileWaiting& while_waiting) {
+    require_workers();
     std::unique_lock lock(mutex_);
-    enqueue(own_[static_cast<std::size_t>(worker)], work, lock, true);
+    enqueue(own_[static_cast<std::size_t>(worker)], work, lock, true, while_waiting);
   }
 
  private:
+  // Threads do not survive a fork: a job would wait for ever. Before the lock, which may have been held at the fork.
+  void require_workers() const {
+    if (getpid() != process_) {
+      throw std::runtime_error(
+          "this process was forked after another had started to run programs; start it afresh "
+          "instead (in Python: multiprocessing with the start method 'spawn')");
+    }
+  }
+
   // The threads live as long as the process; joining them at exit would race with MLX's own statics.
   void start() {
     const int index = started_;
@@ -95,14 +111,27 @@ class Pool {
     }
   }
 
-  void enqueue(std::deque<Job*>& queue, const WorkerJob& work, std::unique_lock<std::mutex>& lock, bool pinned) {
+  void enqueue(std::deque<Job*>& queue, const WorkerJob& work, std::unique_lock<std::mutex>& lock, bool pinned,
+               const WhileWaiting& while_waiting) {
     Job job;
     job.work = &work;
     queue.push_back(&job);
     // Any worker can take a shared job, but only one a pinned job.
     pinned ? wake_.notify_all() : wake_.notify_one();
-    job.finished.wait(lock, [&] { return job.done; });
+    const auto done = [&] { return job.done; };
+    std::exception_ptr interruption;
+    while (while_waiting && !job.finished.wait_for(lock, std::chrono::milliseconds(100), done)) {
+      lock.unlock();
+      try {
+        while_waiting();
+      } catch (...) {
+        interruption = std::current_exception();  // the job refers to this frame: it has to end first
+      }
+      lock.lock();
+    }
+    job.finished.wait(lock, done);
     lock.unlock();
+    if (interruption) std::rethrow_exception(interruption);
     if (job.failure) std::rethrow_exception(job.failure);
   }
 
@@ -143,6 +172,7 @@ class Pool {
 
   const Device device_;
   const int size_;
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<Job*> shared_;
@@ -177,20 +207,20 @@ int pick_worker(const Device& device) {
   return pool(device).pick();
 }
 
-void run_on_worker(const Device& device, int worker, const WorkerJob& job) {
+void run_on_worker(const Device& device, int worker, const WorkerJob& job, const WhileWaiting& while_waiting) {
   if (current.context && *current.device == device && current.context->index == worker) {
     job(*current.context);
     return;
   }
-  pool(device).run(worker, job);
+  pool(device).run(worker, job, while_waiting);
 }
 
-void run_on_worker(const Device& device, const WorkerJob& job) {
+void run_on_worker(const Device& device, const WorkerJob& job, const WhileWaiting& while_waiting) {
   if (current.context && *current.device == device) {
     job(*current.context);
     return;
   }
-  pool(device).run(job);
+  pool(device).run(job, while_waiting);
 }
 
 }  // namespace mlx_backend

@@ -20,15 +20,18 @@ struct WorkerContext {
 int max_workers(const Device& device);
 
 using WorkerJob = std::function<void(const WorkerContext&)>;
+/// Called by the waiting thread about ten times a second; may be empty.
+using WhileWaiting = std::function<void()>;
 
 /// A worker to run several jobs on, so that what one recorded the next can use. Others' jobs may run in between.
 int pick_worker(const Device& device);
 
 /// As run_on_worker, on the worker that pick_worker gave.
-void run_on_worker(const Device& device, int worker, const WorkerJob& job);
+void run_on_worker(const Device& device, int worker, const WorkerJob& job, const WhileWaiting& while_waiting = {});
 
 /// Runs `job` on a worker of the device and waits for it. Called from a job on the same device, it runs at once on the
-/// same worker, so that nesting cannot wait for itself. Exceptions come back to the caller.
-void run_on_worker(const Device& device, const WorkerJob& job);
+/// same worker, so that nesting cannot wait for itself. Exceptions come back to the caller. A process that was forked
+/// after the workers had started has none: an error.
+void run_on_worker(const Device& device, const WorkerJob& job, const WhileWaiting& while_waiting = {});
 
 }  // namespace reprise::mlx_backend

@@ -77,7 +77,7 @@ inline constexpr std::array kBinaryOps{
                 binary::kPromoted, binary::kExact, Trait::commutative),
     binary::row("quotient", "binary", "a / b, truncated toward zero.",
                 "-7 by 2 gives -3. Integers: division by 0 gives 0, the least value by -1 wraps. bool "
-                "is a and b. Floats: the rounded quotient, truncated.",
+                "is a and b. Floats: the rounded quotient, truncated; 16-bit floats divide in float32.",
                 binary::kNotComplex, binary::kPromoted),
     binary::row("remainder", "binary", "What truncated division leaves; its sign is a's.",
                 "C's remainder. -7 by 3 gives -1, 7 by -3 gives 1. Integers by 0 give a; floats by 0 "

@@ -152,14 +152,24 @@ array lower_atan2(const LowerContext& context) {
   return a.apply(&mx::arctan2, b);
 }
 
+Term lesser(const Term& a, const Term& b) {
+  const Pair p{a, b};
+  return is_complex_term(a) ? complex_choice(p, is_less(p)) : a.apply(&mx::minimum, b);
+}
+
+Term greater(const Term& a, const Term& b) {
+  const Pair p{a, b};
+  return is_complex_term(a) ? complex_choice(p, is_less({b, a})) : a.apply(&mx::maximum, b);
+}
+
 array lower_min(const LowerContext& context) {
   const Pair p = promoted(context);
-  return is_complex_term(p.a) ? complex_choice(p, is_less(p)) : p.a.apply(&mx::minimum, p.b);
+  return lesser(p.a, p.b);
 }
 
 array lower_max(const LowerContext& context) {
   const Pair p = promoted(context);
-  return is_complex_term(p.a) ? complex_choice(p, is_less({p.b, p.a})) : p.a.apply(&mx::maximum, p.b);
+  return greater(p.a, p.b);
 }
 
 array lower_quotient(const LowerContext& context) {

@@ -4,8 +4,13 @@
 #include <array>
 
 #include "backends/mlx/lowering.hpp"
+#include "backends/mlx/term.hpp"
 
 namespace reprise::mlx_backend {
+
+/// Of two terms of one dtype; NaN if either is, be it in one part of a complex number.
+Term lesser(const Term& a, const Term& b);
+Term greater(const Term& a, const Term& b);
 
 array lower_add(const LowerContext& context);
 array lower_subtract(const LowerContext& context);

@@ -1,6 +1,7 @@
 #include "ops/linalg/linalg.mlx.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -49,6 +50,25 @@ Finite finite(const array& a, mx::Stream s) {
 
 array nan_where(const array& spoilt, const array& x, mx::Stream s) {
   return mx::where(spoilt, scalar(std::numeric_limits<double>::quiet_NaN(), x.dtype()), x, s);
+}
+
+// LAPACK's iterations overflow on matrices near the greatest numbers, and then end without result, which MLX throws. So
+// these are made smaller, by a power of two; `times` (..., 1) brings values back.
+struct Moderate {
+  array matrices;
+  array times;
+};
+
+Moderate moderate(const array& a, mx::Stream s) {
+  const bool wide = a.dtype() == mx::float64;
+  const mx::Dtype real = wide ? mx::float64 : mx::float32;
+  const array greatest = mx::max(mx::abs(a, s), std::vector<int>{-2, -1}, true, s);
+  const array large = mx::greater(greatest, scalar(std::ldexp(1.0, wide ? 200 : 30), real), s);
+  const double factor = std::ldexp(1.0, wide ? 800 : 100);
+  const array one = scalar(1, real);
+  const array down = mx::where(large, scalar(1 / factor, real), one, s);
+  return {mx::multiply(a, mx::astype(down, a.dtype(), s), s),
+          mx::squeeze(mx::where(large, scalar(factor, real), one, s), -1, s)};
 }
 
 constexpr const char* kNotFinite = "a has elements that are not finite";
@@ -210,8 +230,9 @@ std::vector<array> lower_eigh(const LowerContext& context) {
   const array mirrored = mx::swapaxes(context.dtype(1) == mx::complex64 ? mx::conjugate(below, s) : below, -1, -2, s);
   const Finite a = finite(mx::add(mx::tril(context[0], 0, s), mirrored, s), s);
   context.check(any(a.spoilt, s), kNotFinite);
-  const auto [values, vectors] = mx::linalg::eigh(a.matrices, "L", s);
-  return {values, mx::contiguous(vectors, false, s)};
+  const Moderate m = moderate(a.matrices, s);
+  const auto [values, vectors] = mx::linalg::eigh(m.matrices, "L", s);
+  return {mx::multiply(values, m.times, s), mx::contiguous(vectors, false, s)};
 }
 
 std::vector<array> lower_svd(const LowerContext& context) {
@@ -220,8 +241,11 @@ std::vector<array> lower_svd(const LowerContext& context) {
   if (flat(context[0])) return {identities(context, 0, s), zeros_of_all(context, s)[1], identities(context, 2, s)};
   const Finite a = finite(context[0], s);
   context.check(any(a.spoilt, s), kNotFinite);
-  if (lapack_overflows(a.matrices)) return jacobi_svd(context, a.matrices, s);
-  return mx::linalg::svd(a.matrices, true, s);
+  const Moderate m = moderate(a.matrices, s);
+  std::vector<array> out =
+      lapack_overflows(a.matrices) ? jacobi_svd(context, m.matrices, s) : mx::linalg::svd(m.matrices, true, s);
+  out[1] = mx::multiply(out[1], m.times, s);
+  return out;
 }
 
 std::vector<array> lower_lu(const LowerContext& context) {

@@ -1,5 +1,6 @@
 #include "ops/norm/norm.mlx.hpp"
 
+#include "backends/mlx/convert.hpp"
 #include "backends/mlx/term.hpp"
 #include "ops/unary/special.mlx.hpp"
 
@@ -21,11 +22,14 @@ array normalise_double(const LowerContext& context, double eps, bool centre) {
 }  // namespace
 
 array lower_rms_norm(const LowerContext& context, const ops::EpsAttrs& attrs) {
+  // MLX's mean over an axis without elements reads past the plan of the reduction, and may never come back.
+  if (context[0].size() == 0) return zeros_of(context);
   if (context.dtype() == mx::float64) return normalise_double(context, attrs.eps, false);
   return mx::fast::rms_norm(context[0], context[1], static_cast<float>(attrs.eps), context.stream);
 }
 
 array lower_layer_norm(const LowerContext& context, const ops::EpsAttrs& attrs) {
+  if (context[0].size() == 0) return zeros_of(context);
   if (context.dtype() == mx::float64) return normalise_double(context, attrs.eps, true);
   std::optional<array> bias;
   if (context.size() > 2) bias = context[2];

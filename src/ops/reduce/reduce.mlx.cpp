@@ -12,11 +12,19 @@ array extremum(const array& x, const std::vector<int>& axes, bool keep, bool gre
   return greatest ? mx::max(x, axes, keep, stream) : mx::min(x, axes, keep, stream);
 }
 
+// MLX's CPU kernels run astray where a strided view has no element: what such an axis reduces to is written down instead.
+bool is_empty(const LowerContext& context) { return context[0].size() == 0; }
+
+array constant_result(const LowerContext& context, int value) {
+  return mx::full(context.shape(), scalar(value, context.dtype()), context.stream);
+}
+
 // Sums and products of 16-bit floats: MLX's CPU kernels carry float32, its GPU kernels need not.
 template <typename Reduce>
-array widened_reduce(const LowerContext& context, const ops::ReduceAttrs& attrs, Reduce reduce) {
+array widened_reduce(const LowerContext& context, const ops::ReduceAttrs& attrs, int neutral, Reduce reduce) {
   const array& x = context[0];
   if (attrs.axes.empty()) return x;
+  if (is_empty(context)) return constant_result(context, neutral);
   const bool narrow = is_floating(from_mlx(x.dtype())) && mx::size_of(x.dtype()) == 2;
   const array terms = narrow && !on_cpu(context) ? mx::astype(x, mx::float32, context.stream) : x;
   const array reduced = reduce(terms, to_axes(attrs.axes, x.ndim()), attrs.keep_axes, context.stream);
@@ -37,14 +45,14 @@ bool needs_composition(const LowerContext& context) {
 
 array lower_extremum(const LowerContext& context, const ops::ReduceAttrs& attrs, bool greatest) {
   if (attrs.axes.empty()) return context[0];
-  if (context[0].size() == 0) return zeros_of(context);
+  if (is_empty(context)) return zeros_of(context);
   const auto axes = to_axes(attrs.axes, context[0].ndim());
   return needs_composition(context) ? composed_extremum(context[0], axes, attrs.keep_axes, greatest, context.stream)
                                     : extremum(context[0], axes, attrs.keep_axes, greatest, context.stream);
 }
 
 array lower_arg_extremum(const LowerContext& context, const ops::ArgReduceAttrs& attrs, bool greatest) {
-  if (context[0].size() == 0) return zeros_of(context);
+  if (is_empty(context)) return zeros_of(context);
   const bool flat = attrs.axis < 0;
   const array x =
       flat ? mx::reshape(context[0], {static_cast<mx::ShapeElem>(context[0].size())}, context.stream) : context[0];
@@ -95,24 +103,26 @@ array composed_arg_extremum(const array& x, int axis, bool greatest, mx::Stream 
 }
 
 array lower_sum(const LowerContext& context, const ops::ReduceAttrs& attrs) {
-  return widened_reduce(context, attrs, [](const array& x, const std::vector<int>& axes, bool keep, mx::Stream s) {
+  return widened_reduce(context, attrs, 0, [](const array& x, const std::vector<int>& axes, bool keep, mx::Stream s) {
     return mx::sum(x, axes, keep, s);
   });
 }
 
 array lower_product(const LowerContext& context, const ops::ReduceAttrs& attrs) {
-  return widened_reduce(context, attrs, [](const array& x, const std::vector<int>& axes, bool keep, mx::Stream s) {
+  return widened_reduce(context, attrs, 1, [](const array& x, const std::vector<int>& axes, bool keep, mx::Stream s) {
     return mx::prod(x, axes, keep, s);
   });
 }
 
 array lower_all(const LowerContext& context, const ops::ReduceAttrs& attrs) {
   if (attrs.axes.empty()) return is_nonzero(context[0], context.stream);
+  if (is_empty(context)) return constant_result(context, 1);
   return mx::all(truth_values(context), to_axes(attrs.axes, context[0].ndim()), attrs.keep_axes, context.stream);
 }
 
 array lower_any(const LowerContext& context, const ops::ReduceAttrs& attrs) {
   if (attrs.axes.empty()) return is_nonzero(context[0], context.stream);
+  if (is_empty(context)) return constant_result(context, 0);
   return mx::any(truth_values(context), to_axes(attrs.axes, context[0].ndim()), attrs.keep_axes, context.stream);
 }
 

@@ -1,6 +1,7 @@
 #include "ops/select/select.mlx.hpp"
 
 #include "backends/mlx/convert.hpp"
+#include "ops/binary/binary.mlx.hpp"
 
 namespace reprise::mlx_backend {
 
@@ -11,9 +12,8 @@ array lower_select(const LowerContext& context) {
 }
 
 array lower_clip(const LowerContext& context) {
-  const auto as_result = [&](const array& x) { return mx::astype(x, context.dtype(), context.stream); };
-  const array raised = mx::maximum(as_result(context[0]), as_result(context[1]), context.stream);
-  return mx::minimum(raised, as_result(context[2]), context.stream);
+  const auto as_result = [&](std::size_t i) { return Term(context[i], context.stream).astype(context.dtype()); };
+  return lesser(greater(as_result(0), as_result(1)), as_result(2));
 }
 
 array lower_take(const LowerContext& context, const ops::AxisAttrs& attrs) {

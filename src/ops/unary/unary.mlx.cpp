@@ -1,6 +1,7 @@
 #include "ops/unary/unary.mlx.hpp"
 
 #include <limits>
+#include <type_traits>
 
 #include "backends/mlx/convert.hpp"
 #include "backends/mlx/term.hpp"
@@ -32,9 +33,9 @@ array join(const Term& real, const Term& imaginary) { return make_complex(real, 
 array nowhere(const LowerContext& context) { return mx::zeros(context.shape(), mx::bool_, context.stream); }
 
 // A function of the result's floating dtype, or what MLX has for complex numbers.
-template <Term (*Real)(const Term&), array (*Complex)(const array&, mx::StreamOrDevice) = nullptr>
+template <Term (*Real)(const Term&), auto Complex = nullptr>
 array lower_real_or(const LowerContext& context) {
-  if constexpr (Complex != nullptr) {
+  if constexpr (!std::is_null_pointer_v<decltype(Complex)>) {
     if (context.dtype() == mx::complex64) return Complex(context[0], context.stream);
   }
   return Real(operand(context).astype(context.dtype()));
