@@ -3,21 +3,25 @@
 
 #include "backends/native/native.hpp"
 #include "ops/attention/attention.native.hpp"
+#include "ops/cast/cast.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/dot/quantized.native.hpp"
 #include "ops/norm/norm.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/rope/rope.native.hpp"
 #include "ops/scan/scan.native.hpp"
+#include "ops/select/select.native.hpp"
 #include "ops/shape/shape.native.hpp"
 
 namespace reprise::native {
 namespace {
 
+// clang-format off: one a line merges well
 constexpr std::span<const Native> kNatives[] = {
-    kShapeNatives,     kDotNatives,       kReduceNatives, kScanNatives,
-    kQuantizedNatives, kAttentionNatives, kNormNatives,   kRopeNatives,
+    kShapeNatives,  kCastNatives, kSelectNatives,    kDotNatives,  kQuantizedNatives,
+    kReduceNatives, kScanNatives, kAttentionNatives, kNormNatives, kRopeNatives,
 };
+// clang-format on
 
 std::map<std::string_view, const Native*> index() {
   std::map<std::string_view, const Native*> out;

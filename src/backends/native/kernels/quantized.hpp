@@ -31,7 +31,7 @@ void quantized_product(const float* x, std::int64_t m, const QuantizedMatrix& w,
 void quantized_product_plain(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads);
 
 /// The kernels behind quantized_product, for tests and benchmarks: the integer one gives false where it cannot serve
-/// (no AVX-512 VNNI, or x is not finite).
+/// (no AVX-512 VNNI, scales and biases of two dtypes, or x is not finite).
 bool quantized_rows_integer(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads);
 void quantized_rows_float(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads);
 void quantized_panels(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads);

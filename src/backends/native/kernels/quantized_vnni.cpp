@@ -147,74 +147,94 @@ REPRISE_VNNI bool prepare(const float* x, std::int64_t m, std::int64_t k, int gr
   return true;
 }
 
-// Sixteen scales or biases, those beyond `count` as zeros.
-REPRISE_VNNI inline __m512 load_parameters(const void* from, DType type, std::int64_t at, std::int64_t count) {
-  const __mmask16 mask = count >= kLanes ? __mmask16(0xFFFF) : static_cast<__mmask16>((1u << count) - 1);
-  if (type == DType::float32) return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(from) + at);
-  const __m256i half = _mm256_maskz_loadu_epi16(mask, static_cast<const std::uint16_t*>(from) + at);
-  if (type == DType::float16) return _mm512_cvtph_ps(half);
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+// Sixteen scales or biases; masked ones are zeros.
+template <DType kType>
+REPRISE_VNNI inline __m512 load_parameters(const void* from, std::int64_t at, __mmask16 mask) {
+  if constexpr (kType == DType::float32) {
+    return _mm512_maskz_loadu_ps(mask, static_cast<const float*>(from) + at);
+  } else {
+    const __m256i half = _mm256_maskz_loadu_epi16(mask, static_cast<const std::uint16_t*>(from) + at);
+    if constexpr (kType == DType::float16) return _mm512_cvtph_ps(half);
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(half), 16));
+  }
+}
+
+// Codes of one block of each row (the bytes that `mask` says) times the digits of x.
+template <typename L, int kM, int kRows>
+REPRISE_VNNI inline void multiply_block(const std::uint8_t* codes, std::int64_t code_stride, __mmask64 mask,
+                                        __m512i group, const std::int8_t* digits, const float* steps,
+                                        std::int64_t digit_stride, std::int64_t step_stride,
+                                        const __m512 (&scales)[kRows], __m512 (&total)[kM][kRows]) {
+  const __m512i low = _mm512_set1_epi8(15);
+  for (int r = 0; r < kRows; ++r) {
+    const std::uint8_t* at = codes + r * code_stride;
+    _mm_prefetch(reinterpret_cast<const char*>(at + kAhead), _MM_HINT_T0);
+    const __m512i packed = _mm512_maskz_loadu_epi8(mask, at);
+    __m512i part[L::kHalves];
+    if constexpr (L::kHalves == 2) {
+      part[0] = _mm512_and_si512(packed, low);
+      part[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), low);
+    } else {
+      part[0] = packed;
+    }
+    const __m512 scale = _mm512_permutexvar_ps(group, scales[r]);
+    for (int m = 0; m < kM; ++m) {
+      const std::int8_t* x = digits + m * digit_stride;
+      __m512i sum[kDigits];
+      for (int d = 0; d < kDigits; ++d) {
+        sum[d] = _mm512_setzero_si512();
+        for (int h = 0; h < L::kHalves; ++h) {
+          sum[d] = _mm512_dpbusd_epi32(sum[d], part[h], _mm512_loadu_si512(x + (d * L::kHalves + h) * 64));
+        }
+      }
+      const __m512i upper = _mm512_add_epi32(_mm512_slli_epi32(sum[2], L::kDigitBits), sum[1]);
+      const __m512i all = _mm512_add_epi32(_mm512_slli_epi32(upper, L::kDigitBits), sum[0]);
+      const __m512 step = _mm512_mul_ps(scale, _mm512_loadu_ps(steps + m * step_stride));
+      total[m][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(all), step, total[m][r]);
+    }
+  }
 }
 
 // kRows rows of w (one behind the other) times kM rows of x. `codes` are the rows' bytes, `tail` those of the last
 // block.
-template <typename L, int kM, int kRows>
+template <typename L, DType kType, int kM, int kRows>
 REPRISE_VNNI inline void tile(const Prepared& p, std::int64_t first_x, const std::uint8_t* codes,
                               std::int64_t code_stride, std::int64_t tail, const QuantizedMatrix& w, std::int64_t row,
                               float* out, std::int64_t out_stride) {
-  const std::int64_t groups = w.groups();
-  const int lane_shift = __builtin_ctz(static_cast<unsigned>(w.group / L::kLaneCodes));
+  const std::int64_t groups = w.groups(), blocks = p.blocks;
+  const auto lane_shift = static_cast<unsigned>(__builtin_ctz(static_cast<unsigned>(w.group / L::kLaneCodes)));
   const std::int64_t super = std::int64_t{1} << lane_shift;  // blocks of sixteen groups
   const __m512i lane = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const __m512i low = _mm512_set1_epi8(15);
-  const __mmask64 tail_mask = tail == 64 ? ~__mmask64{0} : (__mmask64{1} << tail) - 1;
+  const __mmask64 every = ~__mmask64{0};
+  const __mmask64 tail_mask = tail == 64 ? every : (__mmask64{1} << tail) - 1;
+  const std::int64_t digit_stride = blocks * L::kBlockBytes, step_stride = blocks * kLanes;
+  const std::int8_t* digits = p.digits.data() + first_x * digit_stride;
+  const float* steps = p.steps.data() + first_x * step_stride;
+  const float* sums = p.sums.data() + first_x * p.padded_groups;
   __m512 total[kM][kRows];
   for (int m = 0; m < kM; ++m) {
     for (int r = 0; r < kRows; ++r) total[m][r] = _mm512_setzero_ps();
   }
   for (std::int64_t s = 0; s * kLanes < groups; ++s) {
     const std::int64_t left = groups - s * kLanes;
+    const auto mask = static_cast<__mmask16>(left >= kLanes ? 0xFFFFu : (1u << left) - 1);
     __m512 scales[kRows];
     for (int r = 0; r < kRows; ++r) {
       const std::int64_t at = (row + r) * groups + s * kLanes;
-      scales[r] = load_parameters(w.scales, w.scale_type, at, left);
-      const __m512 biases = load_parameters(w.biases, w.bias_type, at, left);
+      scales[r] = load_parameters<kType>(w.scales, at, mask);
+      const __m512 biases = load_parameters<kType>(w.biases, at, mask);
       for (int m = 0; m < kM; ++m) {
-        const float* sums = p.sums.data() + (first_x + m) * p.padded_groups + s * kLanes;
-        total[m][r] = _mm512_fmadd_ps(biases, _mm512_loadu_ps(sums), total[m][r]);
+        const __m512 sum = _mm512_loadu_ps(sums + m * p.padded_groups + s * kLanes);
+        total[m][r] = _mm512_fmadd_ps(biases, sum, total[m][r]);
       }
     }
-    const std::int64_t end = std::min((s + 1) * super, p.blocks);
+    const std::int64_t end = std::min((s + 1) * super, blocks);
+    __m512i place = lane;  // of each lane, from the first of the sixteen groups on
     for (std::int64_t b = s * super; b < end; ++b) {
-      const __m512i group =
-          _mm512_srli_epi32(_mm512_add_epi32(lane, _mm512_set1_epi32(static_cast<int>((b - s * super) * kLanes))),
-                            static_cast<unsigned>(lane_shift));
-      const std::uint8_t* at = codes + b * 64;
-      for (int r = 0; r < kRows; ++r) {
-        _mm_prefetch(reinterpret_cast<const char*>(at + r * code_stride + kAhead), _MM_HINT_T0);
-        const __m512i packed = b + 1 < p.blocks ? _mm512_loadu_si512(at + r * code_stride)
-                                                : _mm512_maskz_loadu_epi8(tail_mask, at + r * code_stride);
-        __m512i part[L::kHalves];
-        if constexpr (L::kHalves == 2) {
-          part[0] = _mm512_and_si512(packed, low);
-          part[1] = _mm512_and_si512(_mm512_srli_epi16(packed, 4), low);
-        } else {
-          part[0] = packed;
-        }
-        const __m512 scale = _mm512_permutexvar_ps(group, scales[r]);
-        for (int m = 0; m < kM; ++m) {
-          const std::int8_t* x = p.digits.data() + ((first_x + m) * p.blocks + b) * L::kBlockBytes;
-          __m512i sum = _mm512_setzero_si512();
-          for (int d = kDigits - 1; d >= 0; --d) {
-            for (int h = 0; h < L::kHalves; ++h) {
-              sum = _mm512_dpbusd_epi32(sum, part[h], _mm512_loadu_si512(x + (d * L::kHalves + h) * 64));
-            }
-            if (d > 0) sum = _mm512_slli_epi32(sum, L::kDigitBits);
-          }
-          const __m512 step = _mm512_loadu_ps(p.steps.data() + ((first_x + m) * p.blocks + b) * kLanes);
-          total[m][r] = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), _mm512_mul_ps(scale, step), total[m][r]);
-        }
-      }
+      multiply_block<L, kM, kRows>(codes + b * 64, code_stride, b + 1 < blocks ? every : tail_mask,
+                                   _mm512_srli_epi32(place, lane_shift), digits + b * L::kBlockBytes,
+                                   steps + b * kLanes, digit_stride, step_stride, scales, total);
+      place = _mm512_add_epi32(place, _mm512_set1_epi32(static_cast<int>(kLanes)));
     }
   }
   for (int m = 0; m < kM; ++m) {
@@ -234,7 +254,7 @@ REPRISE_VNNI void unpack(const std::uint8_t* from, std::int64_t available, int b
   }
 }
 
-template <typename L, int kM>
+template <typename L, DType kType, int kM>
 void rows(const Prepared& p, std::int64_t first_x, const QuantizedMatrix& w, float* out, std::int64_t begin,
           std::int64_t end) {
   constexpr int kRows = kM == 1 ? 4 : 2;
@@ -254,13 +274,13 @@ void rows(const Prepared& p, std::int64_t first_x, const QuantizedMatrix& w, flo
   };
   std::int64_t row = begin;
   for (; row + kRows <= end; row += kRows) {
-    tile<L, kM, kRows>(p, first_x, at(row, kRows), width, tail, w, row, out + row, w.rows);
+    tile<L, kType, kM, kRows>(p, first_x, at(row, kRows), width, tail, w, row, out + row, w.rows);
   }
-  for (; row < end; ++row) tile<L, kM, 1>(p, first_x, at(row, 1), width, tail, w, row, out + row, w.rows);
+  for (; row < end; ++row) tile<L, kType, kM, 1>(p, first_x, at(row, 1), width, tail, w, row, out + row, w.rows);
 }
 
-template <typename L>
-bool run(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads) {
+template <typename L, DType kType>
+bool run_as(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads) {
   Prepared& p = prepared();
   if (!prepare<L>(x, m, w.columns, w.group, p)) return false;
   constexpr std::int64_t kUnit = 32;  // rows: several tiles, so that x's rows pass over weights that are still cached
@@ -270,12 +290,21 @@ bool run(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, i
     for (std::int64_t u = begin; u < end; ++u) {
       const std::int64_t first = u * kUnit, last = std::min(first + kUnit, w.rows);
       std::int64_t r = 0;
-      for (; r + 4 <= m; r += 4) rows<L, 4>(p, r, w, out + r * w.rows, first, last);
-      for (; r + 2 <= m; r += 2) rows<L, 2>(p, r, w, out + r * w.rows, first, last);
-      for (; r < m; ++r) rows<L, 1>(p, r, w, out + r * w.rows, first, last);
+      for (; r + 4 <= m; r += 4) rows<L, kType, 4>(p, r, w, out + r * w.rows, first, last);
+      for (; r + 2 <= m; r += 2) rows<L, kType, 2>(p, r, w, out + r * w.rows, first, last);
+      for (; r < m; ++r) rows<L, kType, 1>(p, r, w, out + r * w.rows, first, last);
     }
   });
   return true;
+}
+
+template <typename L>
+bool run(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads) {
+  switch (w.scale_type) {
+    case DType::float32: return run_as<L, DType::float32>(x, m, w, out, threads);
+    case DType::float16: return run_as<L, DType::float16>(x, m, w, out, threads);
+    default: return run_as<L, DType::bfloat16>(x, m, w, out, threads);
+  }
 }
 
 }  // namespace
@@ -283,7 +312,7 @@ bool run(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, i
 bool quantized_rows_integer(const float* x, std::int64_t m, const QuantizedMatrix& w, float* out, int threads) {
   static const bool available = (hwy::SupportedTargets() & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512vnni") &&
                                 __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("bmi2");
-  if (!available) return false;
+  if (!available || w.scale_type != w.bias_type) return false;
   if (w.bits == 4) return run<Nibbles>(x, m, w, out, threads);
   return w.bits == 8 ? run<Bytes>(x, m, w, out, threads) : run<SmallBytes>(x, m, w, out, threads);
 }
