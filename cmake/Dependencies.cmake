@@ -32,7 +32,11 @@ pkg_check_modules(libzip REQUIRED IMPORTED_TARGET libzip)
 
 # oneDNN from its PyPI wheels, which lie in an environment's own lib folder. dnnl_DIR names another one.
 if(NOT dnnl_DIR)
-  file(GLOB reprise_dnnl_packages ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/lib/cmake/dnnl)
+  if(SKBUILD)
+    file(GLOB reprise_dnnl_packages ${reprise_mlx_package}/../../../../lib/cmake/dnnl)
+  else()
+    file(GLOB reprise_dnnl_packages ${CMAKE_CURRENT_SOURCE_DIR}/build/venv/lib/cmake/dnnl)
+  endif()
   if(reprise_dnnl_packages)
     list(GET reprise_dnnl_packages 0 reprise_dnnl_package)
     set(dnnl_DIR ${reprise_dnnl_package} CACHE PATH "Folder of dnnl-config.cmake")
