@@ -16,10 +16,18 @@
 namespace reprise::native {
 namespace {
 
-// clang-format off: one a line merges well
+// clang-format off
 constexpr std::span<const Native> kNatives[] = {
-    kShapeNatives,  kCastNatives, kSelectNatives,    kDotNatives,  kQuantizedNatives,
-    kReduceNatives, kScanNatives, kAttentionNatives, kNormNatives, kRopeNatives,
+    kShapeNatives,
+    kCastNatives,
+    kSelectNatives,
+    kDotNatives,
+    kQuantizedNatives,
+    kReduceNatives,
+    kScanNatives,
+    kAttentionNatives,
+    kNormNatives,
+    kRopeNatives,
 };
 // clang-format on
 
