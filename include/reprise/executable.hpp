@@ -41,7 +41,8 @@ std::string to_string(const Device& device);
 Result<Device> parse_device(std::string_view text);
 
 enum class Backend : std::uint8_t {
-  mlx,  ///< complete, on every device that MLX has
+  mlx,     ///< complete, on every device that MLX has
+  native,  ///< fast, on the CPU; what has no kernel of its own runs through `mlx`, step by step
 };
 Result<Backend> parse_backend(std::string_view text);
 

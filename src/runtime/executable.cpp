@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "backends/specialised.hpp"
+#include "backends/native/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
 #include "program/array_access.hpp"
@@ -41,7 +41,9 @@ class Executable::Impl {
     // the same one; the first to come back wins.
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
-    auto made = mlx_backend::specialise(std::make_shared<const TypedProgram>(*std::move(typed)), options_.device);
+    auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
+    auto made = options_.backend == Backend::native ? native::specialise(std::move(shared))
+                                                    : mlx_backend::specialise(std::move(shared), options_.device);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
@@ -135,6 +137,10 @@ Result<Executable> compile(const Program& program, const CompileOptions& options
   if (!mlx_backend::is_available(options.device)) {
     return make_error(ErrorCode::unsupported, "device {} is not available here", to_string(options.device));
   }
+  if (options.backend == Backend::native && options.device.kind != Device::Kind::cpu) {
+    return make_error(ErrorCode::unsupported, "backend native runs on the CPU only; device {} needs backend mlx",
+                      to_string(options.device));
+  }
   auto verified = verify(program);
   if (!verified) return verified.error();
   return Executable(
@@ -169,8 +175,8 @@ Result<Device> parse_device(std::string_view text) {
 
 Result<Backend> parse_backend(std::string_view text) {
   if (text == "mlx") return Backend::mlx;
-  if (text == "native") return make_error(ErrorCode::unsupported, "backend 'native' does not exist yet; use mlx");
-  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted mlx", text);
+  if (text == "native") return Backend::native;
+  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted mlx or native", text);
 }
 
 }  // namespace reprise

@@ -212,6 +212,10 @@ const CompileOptions& OnDevice::target() { return current_target; }
 void OnDevice::SetUp() { use(GetParam()); }
 
 void OnDevice::use(const char* device) {
+  if (device == std::string_view("native")) {
+    current_target = {.backend = Backend::native};
+    return;
+  }
   const auto found = parse_device(device);
   // The reason is part of the name by which ctest lists what was skipped.
   if (!found) GTEST_SKIP() << "no " << (device == std::string_view("cuda") ? "CUDA" : device) << " device";

@@ -11,8 +11,8 @@
 
 namespace reprise::conformance {
 
-/// The devices that every test is for, whether this machine has them or not.
-inline constexpr const char* kDevices[] = {"cpu", "cuda"};
+/// What every test is for, whether this machine has it or not: MLX on the CPU and on a GPU, and the native backend.
+inline constexpr const char* kDevices[] = {"cpu", "cuda", "native"};
 
 /// A test that runs once for each of kDevices, and is skipped where there is none.
 class OnDevice : public testing::TestWithParam<const char*> {

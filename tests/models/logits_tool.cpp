@@ -1,6 +1,6 @@
 // Token ids on standard input, logits to a file, for the Python tests that compare them with NumPy's.
 //
-//   logits_tool MODEL.gguf OUT.f32 < ids      raw float32, a row of the vocabulary's size for each id
+//   logits_tool MODEL.gguf OUT.f32 BACKEND < ids      raw float32, a row of the vocabulary's size for each id
 #include <fstream>
 #include <iostream>
 #include <vector>
@@ -9,10 +9,11 @@
 
 namespace {
 
-int run(const char* model_path, const char* out_path) {
+int run(const char* model_path, const char* out_path, const char* backend) {
   std::vector<std::int32_t> ids;
   for (std::int32_t id = 0; std::cin >> id;) ids.push_back(id);
-  const reprise::TextModel model = reprise::TextModel::load(model_path).value();
+  const reprise::TextModel model =
+      reprise::TextModel::load(model_path, {.backend = reprise::parse_backend(backend).value()}).value();
   const std::vector<float> logits = model.logits(ids).value();
   std::ofstream out(out_path, std::ios::binary);
   out.write(reinterpret_cast<const char*>(logits.data()), static_cast<std::streamsize>(logits.size() * sizeof(float)));
@@ -22,12 +23,12 @@ int run(const char* model_path, const char* out_path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
-    std::cerr << "usage: logits_tool MODEL.gguf OUT.f32 < ids\n";
+  if (argc != 4) {
+    std::cerr << "usage: logits_tool MODEL.gguf OUT.f32 BACKEND < ids\n";
     return 2;
   }
   try {
-    return run(argv[1], argv[2]);
+    return run(argv[1], argv[2], argv[3]);
   } catch (const std::exception& e) {
     std::cerr << e.what() << "\n";
     return 1;

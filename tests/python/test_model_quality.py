@@ -40,18 +40,27 @@ def tokens_of(path, text):
     return tokenizer.encode(text, add_special_tokens=False).ids
 
 
-def test_english_text(model_path, tmp_path):
-    tokens = tokens_of(model_path, TEXT.read_text())
+@pytest.fixture(scope="module")
+def tokens(model_path):
+    return tokens_of(model_path, TEXT.read_text())
+
+
+@pytest.fixture(scope="module")
+def reference(model_path, tokens):
+    return Llama(model_path).logits(tokens)
+
+
+@pytest.mark.parametrize("backend", ["mlx", "native"])
+def test_english_text(backend, model_path, tokens, reference, tmp_path):
     assert len(tokens) > 500
-    ours = reprise_logits(model_path, tokens, tmp_path)
-    reference = Llama(model_path).logits(tokens)
+    ours = reprise_logits(model_path, tokens, tmp_path, backend)
     assert ours.shape == reference.shape
 
     same_top = (ours.argmax(-1) == reference.argmax(-1)).mean()
     right = np.arange(len(tokens) - 1), tokens[1:]
     ours_log, reference_log = log_softmax(ours)[right], log_softmax(reference)[right]
     difference = np.abs(ours_log - reference_log)
-    print(f"{len(tokens)} positions: same top token {same_top:.2%}, log-probability of the right token off by "
+    print(f"{backend}, {len(tokens)} positions: same top token {same_top:.2%}, log-probability of the right token off by "
           f"{difference.mean():.2e} on average, {difference.max():.2e} at most; greatest logit difference "
           f"{np.abs(ours - reference).max():.2e}; perplexity {np.exp(-ours_log.mean()):.3f}, reference "
           f"{np.exp(-reference_log.mean()):.3f}")

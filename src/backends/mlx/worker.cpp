@@ -36,8 +36,9 @@ Status set_threads(int wanted) {
 }
 
 int threads() {
+  static const int cpus = machine_cpus();  // reads files: too slow for each run
   const std::lock_guard lock(threads_mutex);
-  return threads_wanted > 0 ? threads_wanted : machine_cpus();
+  return threads_wanted > 0 ? threads_wanted : cpus;
 }
 
 namespace mlx_backend {

@@ -26,8 +26,8 @@ std::vector<std::int64_t> unpair(std::int64_t heads, std::int64_t head_width, st
 
 class Loader {
  public:
-  Loader(const gguf::File& file, const LlamaConfig& config, const LoadProgress& progress)
-      : file_(file), config_(config), progress_(progress) {}
+  Loader(const gguf::File& file, const LlamaConfig& config, const LoadProgress& progress, DType scales)
+      : file_(file), config_(config), progress_(progress), scales_(scales) {}
 
   Result<LlamaWeights> load() {
     REPRISE_RETURN_IF_ERROR(file_.check_supported());
@@ -97,7 +97,13 @@ class Loader {
       REPRISE_ASSIGN(w.codes, dense(*tensor, rows));
       return w;
     }
-    REPRISE_ASSIGN(gguf::AffineTensor packed, gguf::to_affine(file_, *tensor, {.rows = rows}));
+    auto affine = gguf::to_affine(file_, *tensor, {.scales = scales_, .rows = rows});
+    // A bias may be beyond float16.
+    if (!affine && affine.error().code() == ErrorCode::limit && scales_ != DType::float32) {
+      affine = gguf::to_affine(file_, *tensor, {.rows = rows});
+    }
+    if (!affine) return affine.error();
+    gguf::AffineTensor packed = *std::move(affine);
     w.bits = packed.bits;
     w.group_size = packed.group_size;
     REPRISE_ASSIGN(w.codes, make_capture(std::move(packed.codes), name + ".codes"));
@@ -134,15 +140,16 @@ class Loader {
   const gguf::File& file_;
   const LlamaConfig& config_;
   const LoadProgress& progress_;
+  DType scales_;
   std::unordered_set<std::string_view> used_;
 };
 
 }  // namespace
 
-Result<LlamaWeights> load_llama_weights(const gguf::File& file, const LlamaConfig& config,
-                                        const LoadProgress& progress) {
+Result<LlamaWeights> load_llama_weights(const gguf::File& file, const LlamaConfig& config, const LoadProgress& progress,
+                                        DType scales) {
   try {
-    return Loader(file, config, progress).load();
+    return Loader(file, config, progress, scales).load();
   } catch (const std::exception& e) {
     return make_error(ErrorCode::runtime, "{}: {}", file.path(), e.what());
   }

@@ -16,7 +16,7 @@ namespace reprise {
 /// A matrix (out, in): packed with scales and biases, or dense float32.
 struct LinearWeight {
   Capture codes;   ///< uint32 words, or float32 when dense
-  Capture scales;  ///< float32; no array when dense
+  Capture scales;  ///< float32 or float16; no array when dense
   Capture biases;
   std::int64_t bits = 0;  ///< 0: dense
   std::int64_t group_size = 0;
@@ -38,8 +38,9 @@ struct LlamaWeights {
 };
 
 /// Reads every tensor and checks its shape. GGUF stores the rows of q and k so that rotated pairs are neighbours; they
-/// are put back so that the halves of a head pair up. Errors: a missing, misshapen, unsupported or unknown tensor.
+/// are put back so that the halves of a head pair up. `scales` is the dtype of scales and biases: float16 holds those
+/// of a file exactly, or float32 is taken. Errors: a missing, misshapen, unsupported or unknown tensor.
 Result<LlamaWeights> load_llama_weights(const gguf::File& file, const LlamaConfig& config,
-                                        const LoadProgress& progress = {});
+                                        const LoadProgress& progress = {}, DType scales = DType::float32);
 
 }  // namespace reprise

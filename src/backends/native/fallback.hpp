@@ -1,0 +1,24 @@
+// Instructions that MLX computes within a native plan.
+#pragma once
+
+#include <memory>
+
+#include "backends/native/plan.hpp"
+#include "backends/specialised.hpp"
+
+namespace reprise::native {
+
+/// An array of its own for a dense view of a slot whose storage is input, constant or array; they share memory.
+mlx::core::array array_of(const Frame& frame, const View& view);
+
+struct FallbackParts {
+  std::shared_ptr<const Specialised> mlx;  ///< a program of its own
+  std::vector<View> inputs;                ///< of it; dense, of storage input, constant or array
+  std::vector<SlotId> outputs;             ///< of it: slots of storage array, which the step makes
+  std::vector<std::size_t> numbers;        ///< of its instructions in the whole program
+  std::vector<std::string_view> names;     ///< of their ops
+};
+
+std::unique_ptr<Step> make_fallback_step(FallbackParts parts);
+
+}  // namespace reprise::native

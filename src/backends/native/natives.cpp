@@ -1,0 +1,50 @@
+// All native planners. The families that have some are joined here and nowhere else.
+#include <map>
+
+#include "backends/native/native.hpp"
+#include "ops/attention/attention.native.hpp"
+#include "ops/cast/cast.native.hpp"
+#include "ops/dot/dot.native.hpp"
+#include "ops/dot/quantized.native.hpp"
+#include "ops/norm/norm.native.hpp"
+#include "ops/reduce/reduce.native.hpp"
+#include "ops/rope/rope.native.hpp"
+#include "ops/scan/scan.native.hpp"
+#include "ops/select/select.native.hpp"
+#include "ops/shape/shape.native.hpp"
+
+namespace reprise::native {
+namespace {
+
+// clang-format off
+constexpr std::span<const Native> kNatives[] = {
+    kShapeNatives,
+    kCastNatives,
+    kSelectNatives,
+    kDotNatives,
+    kQuantizedNatives,
+    kReduceNatives,
+    kScanNatives,
+    kAttentionNatives,
+    kNormNatives,
+    kRopeNatives,
+};
+// clang-format on
+
+std::map<std::string_view, const Native*> index() {
+  std::map<std::string_view, const Native*> out;
+  for (const auto family : kNatives) {
+    for (const Native& native : family) out[native.name] = &native;
+  }
+  return out;
+}
+
+}  // namespace
+
+const Native* native_of(const ops::OpDef& op) {
+  static const auto all = index();
+  const auto found = all.find(op.name);
+  return found == all.end() || found->second->attrs_type != op.attrs_type() ? nullptr : found->second;
+}
+
+}  // namespace reprise::native

@@ -1,0 +1,137 @@
+#include "backends/native/plan.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/format.hpp"
+
+namespace reprise::native {
+namespace {
+
+constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
+
+}  // namespace
+
+std::int64_t View::size() const {
+  std::int64_t n = 1;
+  for (const auto dim : type.shape) n *= dim;
+  return n;
+}
+
+bool View::is_dense() const {
+  std::int64_t stride = 1;
+  for (std::size_t axis = strides.size(); axis-- > 0;) {
+    if (type.shape[axis] == 0) return true;
+    if (type.shape[axis] != 1 && strides[axis] != stride) return false;
+    stride *= type.shape[axis];
+  }
+  return true;
+}
+
+std::vector<std::int64_t> dense_strides(const Shape& shape) {
+  std::vector<std::int64_t> out(shape.size());
+  std::int64_t stride = 1;
+  for (std::size_t axis = shape.size(); axis-- > 0;) {
+    out[axis] = stride;
+    stride *= shape[axis];
+  }
+  return out;
+}
+
+View dense_view(SlotId slot, TensorType type) {
+  std::vector<std::int64_t> strides = dense_strides(type.shape);
+  return {slot, std::move(type), std::move(strides), 0};
+}
+
+void Step::finish(const Plan&, std::uint32_t) {}
+
+mlx::core::array Frame::take_array(SlotId slot) const {
+  mlx::core::array out = *std::move(arrays_[slot]);
+  arrays_[slot].reset();
+  return out;
+}
+
+void Frame::set_array(SlotId slot, mlx::core::array array) const {
+  addresses_[slot] = reinterpret_cast<std::byte*>(array.data<char>());
+  arrays_[slot] = std::move(array);
+}
+
+std::string Plan::describe() const {
+  std::string out;
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    out += fmt::format("{:4} {}", i, steps[i]->describe());
+    if (!steps[i]->why.empty()) out += "  # " + steps[i]->why;
+    out += "\n";
+  }
+  out += fmt::format("arena {} bytes, of which at most {} live at once\n", arena_bytes, live_bytes);
+  return out;
+}
+
+namespace {
+
+void find_lives(Plan& plan) {
+  for (std::uint32_t i = 0; i < plan.steps.size(); ++i) {
+    for (const auto* list : {&plan.steps[i]->reads, &plan.steps[i]->writes}) {
+      for (const SlotId s : *list) {
+        plan.slots[s].first_step = std::min(plan.slots[s].first_step, i);
+        plan.slots[s].last_step = std::max(plan.slots[s].last_step, i);
+      }
+    }
+  }
+  std::vector<bool> is_output(plan.slots.size());
+  for (const View& out : plan.outputs) is_output[out.slot] = true;
+  plan.allocate_before.resize(plan.steps.size());
+  plan.release_after.resize(plan.steps.size());
+  for (SlotId s = 0; s < plan.slots.size(); ++s) {
+    const Slot& slot = plan.slots[s];
+    if (slot.storage != Storage::array || slot.first_step == UINT32_MAX) continue;
+    if (!slot.made_by_step) plan.allocate_before[slot.first_step].push_back(s);
+    if (!is_output[s]) plan.release_after[slot.last_step].push_back(s);
+  }
+}
+
+}  // namespace
+
+// Greedy by size: large slots get the lowest place that is free during their whole life. Never far from the bound, and
+// linear arithmetic is not worth what exact packing costs.
+void place_slots(Plan& plan) {
+  find_lives(plan);
+  for (std::uint32_t i = 0; i < plan.steps.size(); ++i) plan.steps[i]->finish(plan, i);
+  std::vector<SlotId> order;
+  for (SlotId s = 0; s < plan.slots.size(); ++s) {
+    Slot& slot = plan.slots[s];
+    slot.bytes = (slot.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    if (slot.storage == Storage::arena && slot.bytes > 0 && slot.first_step != UINT32_MAX) order.push_back(s);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](SlotId a, SlotId b) { return std::pair(plan.slots[b].bytes, a) < std::pair(plan.slots[a].bytes, b); });
+  std::vector<SlotId> placed;  // by offset
+  for (const SlotId s : order) {
+    Slot& slot = plan.slots[s];
+    std::size_t at = 0;
+    for (const SlotId p : placed) {
+      const Slot& other = plan.slots[p];
+      if (other.last_step < slot.first_step || other.first_step > slot.last_step) continue;
+      if (at + slot.bytes <= other.offset) break;
+      at = std::max(at, other.offset + other.bytes);
+    }
+    slot.offset = at;
+    plan.arena_bytes = std::max(plan.arena_bytes, at + slot.bytes);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), s,
+                                   [&](SlotId a, SlotId b) { return plan.slots[a].offset < plan.slots[b].offset; }),
+                  s);
+  }
+  std::vector<std::size_t> begins(plan.steps.size() + 1), ends(plan.steps.size() + 1);
+  for (const SlotId s : order) {
+    begins[plan.slots[s].first_step] += plan.slots[s].bytes;
+    ends[plan.slots[s].last_step] += plan.slots[s].bytes;
+  }
+  std::size_t live = 0;
+  for (std::size_t i = 0; i <= plan.steps.size(); ++i) {
+    live += begins[i];
+    plan.live_bytes = std::max(plan.live_bytes, live);
+    live -= ends[i];
+  }
+}
+
+}  // namespace reprise::native

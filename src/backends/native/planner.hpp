@@ -1,0 +1,15 @@
+// TypedProgram -> Plan.
+#pragma once
+
+#include <memory>
+
+#include "backends/native/plan.hpp"
+#include "program/infer.hpp"
+
+namespace reprise::native {
+
+/// The plan, or null when no instruction has a native kernel: MLX then does it all. Errors: what the MLX side says of
+/// the instructions that are left to it.
+Result<std::unique_ptr<const Plan>> make_plan(std::shared_ptr<const TypedProgram> typed);
+
+}  // namespace reprise::native

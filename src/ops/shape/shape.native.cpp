@@ -1,0 +1,104 @@
+#include "ops/shape/shape.native.hpp"
+
+#include <algorithm>
+
+#include "backends/native/copy.hpp"
+
+namespace reprise::native {
+namespace {
+
+std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
+// Copies each operand into its part of the result along an axis of the result.
+Decision join(OpPlanner& op, std::size_t axis, bool new_axis) {
+  for (std::size_t i = 0; i < op.size(); ++i) {
+    if (op[i].type.dtype != op.result_type().dtype) return decline("operands of several dtypes");
+  }
+  const View whole = op.result();
+  std::int64_t at = 0;
+  for (std::size_t i = 0; i < op.size(); ++i) {
+    View from = op[i];
+    if (new_axis) {
+      const auto place = static_cast<std::ptrdiff_t>(axis);
+      from.type.shape.insert(from.type.shape.begin() + place, 1);
+      from.strides.insert(from.strides.begin() + place, 0);
+    }
+    View part = whole;
+    part.type.shape = from.type.shape;
+    part.offset += at * whole.strides[axis];
+    at += from.type.shape[axis];
+    op.add(make_copy_step(from, part), {}, {});
+  }
+  return {};
+}
+
+}  // namespace
+
+Decision plan_reshape(OpPlanner& op, const ops::ShapeAttrs&) {
+  const View x = op.dense(0);
+  View out = dense_view(x.slot, op.result_type());
+  out.offset = x.offset;
+  op.set_view(std::move(out));
+  return {};
+}
+
+Decision plan_squeeze(OpPlanner& op, const ops::AxesAttrs& attrs) {
+  View x = op[0];
+  std::vector<bool> gone(x.strides.size());
+  for (const auto axis : attrs.axes) gone[axis_of(axis, gone.size())] = true;
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 0; i < gone.size(); ++i) {
+    if (!gone[i]) strides.push_back(x.strides[i]);
+  }
+  x.strides = std::move(strides);
+  op.set_view(std::move(x));
+  return {};
+}
+
+Decision plan_transpose(OpPlanner& op, const ops::AxesAttrs& attrs) {
+  View x = op[0];
+  const std::size_t rank = x.strides.size();
+  std::vector<std::int64_t> strides;
+  for (std::size_t i = 0; i < rank; ++i) {
+    // Without axes nothing moves.
+    strides.push_back(x.strides[attrs.axes.empty() ? i : axis_of(attrs.axes[i], rank)]);
+  }
+  x.strides = std::move(strides);
+  op.set_view(std::move(x));
+  return {};
+}
+
+Decision plan_broadcast(OpPlanner& op, const ops::BroadcastAttrs& attrs) {
+  View x = op[0];
+  const std::size_t rank = attrs.shape.size();
+  std::vector<std::int64_t> strides(rank, 0);
+  for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
+    if (x.type.shape[i] != 1) strides[axis_of(attrs.axes[i], rank)] = x.strides[i];
+  }
+  x.strides = std::move(strides);
+  op.set_view(std::move(x));
+  return {};
+}
+
+Decision plan_reverse(OpPlanner& op, const ops::AxesAttrs& attrs) {
+  View x = op[0];
+  for (const auto given : attrs.axes) {
+    const std::size_t axis = axis_of(given, x.strides.size());
+    x.offset += (x.type.shape[axis] - 1) * x.strides[axis];
+    x.strides[axis] = -x.strides[axis];
+  }
+  op.set_view(std::move(x));
+  return {};
+}
+
+Decision plan_concatenate(OpPlanner& op, const ops::AxisAttrs& attrs) {
+  return join(op, axis_of(attrs.axis, op.result_type().shape.size()), false);
+}
+
+Decision plan_stack(OpPlanner& op, const ops::AxisAttrs& attrs) {
+  return join(op, axis_of(attrs.axis, op.result_type().shape.size()), true);
+}
+
+}  // namespace reprise::native
