@@ -42,7 +42,7 @@ Result<Device> parse_device(std::string_view text);
 
 enum class Backend : std::uint8_t {
   mlx,     ///< complete, on every device that MLX has
-  native,  ///< fast, on the CPU; what has no kernel of its own runs through `mlx`, step by step
+  native,  ///< fast, on the CPU; not finished, and refused unless built with REPRISE_NATIVE
 };
 Result<Backend> parse_backend(std::string_view text);
 

@@ -4,17 +4,28 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "backends/native/specialised.hpp"
+#include "backends/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
+#ifdef REPRISE_NATIVE
+#include "backends/native/specialised.hpp"
+#endif
 
 namespace reprise {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
+
+Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed,
+                                                      const CompileOptions& options) {
+#ifdef REPRISE_NATIVE
+  if (options.backend == Backend::native) return native::specialise(std::move(typed));
+#endif
+  return mlx_backend::specialise(std::move(typed), options.device);
+}
 
 }  // namespace
 
@@ -42,8 +53,7 @@ class Executable::Impl {
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
     auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
-    auto made = options_.backend == Backend::native ? native::specialise(std::move(shared))
-                                                    : mlx_backend::specialise(std::move(shared), options_.device);
+    auto made = specialise(std::move(shared), options_);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
@@ -137,6 +147,11 @@ Result<Executable> compile(const Program& program, const CompileOptions& options
   if (!mlx_backend::is_available(options.device)) {
     return make_error(ErrorCode::unsupported, "device {} is not available here", to_string(options.device));
   }
+#ifndef REPRISE_NATIVE
+  if (options.backend == Backend::native) {
+    return Error(ErrorCode::unsupported, "backend native is not part of this build; use mlx");
+  }
+#endif
   if (options.backend == Backend::native && options.device.kind != Device::Kind::cpu) {
     return make_error(ErrorCode::unsupported, "backend native runs on the CPU only; device {} needs backend mlx",
                       to_string(options.device));
@@ -175,8 +190,11 @@ Result<Device> parse_device(std::string_view text) {
 
 Result<Backend> parse_backend(std::string_view text) {
   if (text == "mlx") return Backend::mlx;
+#ifdef REPRISE_NATIVE
   if (text == "native") return Backend::native;
-  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted mlx or native", text);
+#endif
+  if (text == "native") return make_error(ErrorCode::unsupported, "backend 'native' does not exist yet; use mlx");
+  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted mlx", text);
 }
 
 }  // namespace reprise

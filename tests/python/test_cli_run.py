@@ -151,7 +151,7 @@ def test_loops_can_be_limited(folder):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["--backend", "fast"], "is unknown"),
+    (["--backend", "native"], "does not exist yet"),
     (["--backend", "x"], "backend 'x' is unknown; wanted mlx"),
     (["--backend="], "backend '' is unknown"),
     (["--device", "gpu9"], "device 'gpu9' is unknown; wanted cpu, cuda or cuda:N"),

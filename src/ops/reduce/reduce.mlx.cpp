@@ -12,7 +12,8 @@ array extremum(const array& x, const std::vector<int>& axes, bool keep, bool gre
   return greatest ? mx::max(x, axes, keep, stream) : mx::min(x, axes, keep, stream);
 }
 
-// MLX's CPU kernels run astray where a strided view has no element: what such an axis reduces to is written down instead.
+// MLX's CPU kernels run astray where a strided view has no element: what such an axis reduces to is written down
+// instead.
 bool is_empty(const LowerContext& context) { return context[0].size() == 0; }
 
 array constant_result(const LowerContext& context, int value) {
