@@ -19,8 +19,8 @@ namespace {
 
 std::atomic<std::uint64_t> next_id{1};
 
-Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed,
-                                                      const CompileOptions& options) {
+Result<std::shared_ptr<const Specialised>> prepare(std::shared_ptr<const TypedProgram> typed,
+                                                   const CompileOptions& options) {
 #ifdef REPRISE_NATIVE
   if (options.backend == Backend::native) return native::specialise(std::move(typed));
 #endif
@@ -53,7 +53,7 @@ class Executable::Impl {
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
     auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
-    auto made = specialise(std::move(shared), options_);
+    auto made = prepare(std::move(shared), options_);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
