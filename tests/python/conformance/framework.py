@@ -107,7 +107,7 @@ def reference(
 ):
     """Registers the reference of `op` for operands of `dtypes`; others, or those in `refused`, must be refused.
 
-    `tolerance` is one for all dtypes, a dict by the dtype of the result, or a function of that and the operands' dtypes.
+    `tolerance` is one for all dtypes, a dict by the result's dtype, or a function of that and the operands' dtypes.
     """
     if isinstance(tolerance, Tolerance):
         of = lambda name, operands: tolerance  # noqa: E731

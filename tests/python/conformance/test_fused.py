@@ -93,8 +93,11 @@ def fast_layer_norm_no_bias(x, w, eps):
     return layer_norm(x, w, np.zeros_like(w), eps)
 
 
+def moderate(rng, shape, dtype):
+    return (ordinary if dtype in FLOATS else small)(rng, shape, dtype)
+
+
 def gates(rng, dtype):
-    moderate = lambda rng, shape, dtype: ordinary(rng, shape, dtype) if dtype in FLOATS else small(rng, shape, dtype)  # noqa
     yield from pairs(moderate, REALS)(rng, dtype)
 
 
