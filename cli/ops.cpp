@@ -1,50 +1,12 @@
 // reprise ops: the op table, for people and for tools.
 #include "reprise/ops.hpp"
 
-#include <nlohmann/json.hpp>
-
 #include "base/format.hpp"
 #include "base/suggest.hpp"
 #include "command.hpp"
 
 namespace reprise::cli {
 namespace {
-
-nlohmann::ordered_json as_json(const OpInfo& op) {
-  using json = nlohmann::ordered_json;
-  json operands = json::array();
-  for (const OperandInfo& o : op.operands) {
-    operands.push_back({{"name", o.name}, {"shape", o.shape}, {"dtypes", o.dtypes}});
-  }
-  json attributes = json::array();
-  for (const AttributeInfo& a : op.attributes) {
-    json attribute{{"name", a.name}, {"kind", a.kind}, {"summary", a.summary}};
-    if (!a.range.empty()) attribute["range"] = a.range;
-    if (!a.default_text.empty()) attribute["default"] = a.default_text;
-    attributes.push_back(std::move(attribute));
-  }
-  json tolerances = json::object();
-  for (const ToleranceInfo& t : op.tolerances) {
-    tolerances[std::string(t.dtype)] = {
-        {"relative", t.relative}, {"absolute", t.absolute}, {"relative_to_one", t.relative_to_one}};
-  }
-  return {{"name", op.name},
-          {"family", op.family},
-          {"summary", op.summary},
-          {"signature", op.signature},
-          {"operands", std::move(operands)},
-          {"attributes", std::move(attributes)},
-          {"wire", op.wire},
-          {"results", op.results},
-          {"result", op.result},
-          {"rule", op.rule},
-          {"errors", op.errors},
-          {"example", op.example},
-          {"dtypes", op.dtypes},
-          {"tolerance", op.tolerance},
-          {"tolerances", std::move(tolerances)},
-          {"extension", op.extension}};
-}
 
 // Breaks at spaces so that lines stay within 96 characters, all indented.
 std::string wrapped(std::string_view text, std::string_view indent) {
@@ -124,11 +86,9 @@ int run(const std::string& name, bool json) {
       return fail(make_error(ErrorCode::invalid_argument, "unknown op '{}'{} (reprise ops lists them)", name,
                              suggest(name, known)));
     }
-    out = json ? as_json(*op).dump(2) + "\n" : page(*op);
+    out = json ? to_json(*op) + "\n" : page(*op);
   } else if (json) {
-    nlohmann::ordered_json all = nlohmann::ordered_json::array();
-    for (const OpInfo& op : op_table()) all.push_back(as_json(op));
-    out = all.dump(2) + "\n";
+    out = op_table_json() + "\n";
   } else {
     out = list();
   }

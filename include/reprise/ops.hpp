@@ -62,4 +62,10 @@ const std::vector<OpInfo>& op_table();
 /// The op called `name`, or null.
 const OpInfo* find_op(std::string_view name);
 
+/// One op as a JSON object, indented, for tools.
+std::string to_json(const OpInfo& op);
+
+/// The op table as a JSON array of such objects.
+std::string op_table_json();
+
 }  // namespace reprise

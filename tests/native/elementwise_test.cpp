@@ -70,7 +70,6 @@ struct Case {
     const auto slot = static_cast<SlotId>(memory.size());
     memory.push_back(elements(dtype, elements_there, seed));
     group.inputs.push_back({slot, {dtype, std::move(shape)}, std::move(strides), offset});
-    group.fixed.push_back(nullptr);
     return static_cast<std::uint32_t>(group.inputs.size() - 1);
   }
 };

@@ -74,9 +74,7 @@ std::vector<array> operands_on_gpu(const ops::OpDef& op, std::span<const array> 
 }
 
 std::vector<array> empty_results(std::span<const TensorType> types) {
-  const auto is_empty = [](const TensorType& t) {
-    return std::find(t.shape.begin(), t.shape.end(), 0) != t.shape.end();
-  };
+  const auto is_empty = [](const TensorType& t) { return element_count(t.shape) == 0; };
   std::vector<array> out;
   if (!std::all_of(types.begin(), types.end(), is_empty)) return out;
   for (const TensorType& t : types) out.emplace_back(mx::allocator::malloc(0), to_mlx(t.shape), to_mlx(t.dtype));

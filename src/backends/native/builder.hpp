@@ -13,6 +13,8 @@ namespace reprise::native {
 /// Index of a value: inputs, then captures, constants and results of the instruction list.
 using ValueId = std::uint32_t;
 
+inline bool is_empty(const TensorType& type) { return element_count(type.shape) == 0; }
+
 class PlanBuilder {
  public:
   explicit PlanBuilder(std::shared_ptr<const TypedProgram> typed);
@@ -55,6 +57,7 @@ class PlanBuilder {
   ValueId value_of(const Ref& ref) const;
   ValueId first_result(std::size_t i) const;
   const VerifiedInstruction& instruction(std::size_t i) const { return list_.instructions[i]; }
+  std::size_t producer_of(const Ref& result) const { return producers_[static_cast<std::size_t>(result.index)]; }
   SlotId new_slot(Storage storage, const TensorType& type, std::size_t index = 0);
   View new_view(Storage storage, const TensorType& type) { return dense_view(new_slot(storage, type), type); }
   void place(ValueId value, View view);
@@ -73,6 +76,7 @@ class PlanBuilder {
   const VerifiedList& list_;
   std::size_t first_capture_, first_constant_, first_result_;
   std::vector<Value> values_;
+  std::vector<std::size_t> producers_;  ///< by result: the instruction that makes it
   std::vector<bool> needed_;
   std::vector<std::size_t> unit_of_;
   std::vector<Unit> units_;

@@ -14,18 +14,11 @@ struct Axis {
   std::int64_t size, from, to;  // strides in elements
 };
 
-// Joins axes that lie one behind the other in both, and drops those of one element. Outermost first.
+// The axes of both, joined.
 std::vector<Axis> joined(std::span<const std::int64_t> from, std::span<const std::int64_t> to, const Shape& shape) {
+  const std::span<const std::int64_t> both[] = {from, to};
   std::vector<Axis> out;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 1) continue;
-    const Axis axis{shape[i], from[i], to[i]};
-    if (!out.empty() && out.back().from == axis.from * axis.size && out.back().to == axis.to * axis.size) {
-      out.back() = {out.back().size * axis.size, axis.from, axis.to};
-    } else {
-      out.push_back(axis);
-    }
-  }
+  for (const SharedAxis& axis : join_axes(shape, both)) out.push_back({axis.size, axis.strides[0], axis.strides[1]});
   return out;
 }
 
@@ -59,16 +52,14 @@ void transpose_plane(const T* from, T* to, const Axis& rows, const Axis& columns
 }
 
 template <typename T>
-void copy_axes(const T* from, T* to, std::span<const Axis> axes) {
-  if (axes.empty()) {
-    *to = *from;
-  } else if (axes.size() == 1) {
-    copy_row(from, axes[0].from, to, axes[0].to, axes[0].size);
-  } else if (axes.size() == 2 && axes[1].from != 1 && axes[1].to == 1 && axes[0].from == 1) {
-    transpose_plane(from, to, axes[0], axes[1]);
+void copy_axes(const T* from, T* to, const Axis& outer, std::span<const Axis> inner) {
+  if (inner.empty()) {
+    copy_row(from, outer.from, to, outer.to, outer.size);
+  } else if (inner.size() == 1 && inner[0].from != 1 && inner[0].to == 1 && outer.from == 1) {
+    transpose_plane(from, to, outer, inner[0]);
   } else {
-    for (std::int64_t i = 0; i < axes[0].size; ++i) {
-      copy_axes(from + i * axes[0].from, to + i * axes[0].to, axes.subspan(1));
+    for (std::int64_t i = 0; i < outer.size; ++i) {
+      copy_axes(from + i * outer.from, to + i * outer.to, inner[0], inner.subspan(1));
     }
   }
 }
@@ -85,9 +76,9 @@ void copy_typed(const std::byte* from, std::byte* to, std::span<const Axis> axes
   for (const Axis& axis : axes.subspan(1)) inner *= axis.size;
   parallel_for(threads, axes[0].size, std::max<std::int64_t>(1, kParallelGrain / inner),
                [&](std::int64_t begin, std::int64_t end) {
-                 std::vector<Axis> mine(axes.begin(), axes.end());
-                 mine[0].size = end - begin;
-                 copy_axes(source + begin * mine[0].from, target + begin * mine[0].to, mine);
+                 const Axis& rows = axes[0];
+                 copy_axes(source + begin * rows.from, target + begin * rows.to, {end - begin, rows.from, rows.to},
+                           axes.subspan(1));
                });
 }
 

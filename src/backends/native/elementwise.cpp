@@ -88,34 +88,6 @@ enum class Access : std::uint8_t {
   gathered,  // collected for each tile
 };
 
-struct Axis {
-  std::int64_t size;
-  std::vector<std::int64_t> strides;  // of each input
-};
-
-// Adjacent axes that every input runs through at one stride become one. Outermost first; none for a single element.
-std::vector<Axis> joined_axes(const Group& group) {
-  std::vector<Axis> out;
-  for (std::size_t a = 0; a < group.shape.size(); ++a) {
-    if (group.shape[a] == 1) continue;
-    Axis axis{group.shape[a], {}};
-    for (const View& in : group.inputs) axis.strides.push_back(in.strides[a]);
-    const auto continues = [&] {
-      for (std::size_t i = 0; i < axis.strides.size(); ++i) {
-        if (out.back().strides[i] != axis.strides[i] * axis.size) return false;
-      }
-      return true;
-    };
-    if (!out.empty() && continues()) {
-      out.back().size *= axis.size;
-      out.back().strides = std::move(axis.strides);
-    } else {
-      out.push_back(std::move(axis));
-    }
-  }
-  return out;
-}
-
 struct Input {
   View view;
   std::size_t bytes = 0;  // of an element
@@ -298,9 +270,11 @@ class ElementwiseStep final : public Step {
  public:
   explicit ElementwiseStep(Group group) {
     const Lowering lowered(group);
-    axes_ = joined_axes(group);
+    std::vector<std::span<const std::int64_t>> strides;
+    for (const View& in : group.inputs) strides.emplace_back(in.strides);
+    axes_ = join_axes(group.shape, strides);
     size_ = 1;
-    for (const Axis& axis : axes_) size_ *= axis.size;
+    for (const SharedAxis& axis : axes_) size_ *= axis.size;
     description_ = describe(group);
     weight_ = std::max<std::int64_t>(lowered.weight, 1);
     set_rows(group);
@@ -355,7 +329,7 @@ class ElementwiseStep final : public Step {
       Input in;
       in.view = group.inputs[i];
       in.bytes = size_of(in.view.type.dtype);
-      for (const Axis& axis : axes_) in.strides.push_back(axis.strides[i]);
+      for (const SharedAxis& axis : axes_) in.strides.push_back(axis.strides[i]);
       in.splat = splat_kernel(in.bytes);
       if (in.strides == dense) {
         in.access = Access::whole;
@@ -582,7 +556,7 @@ class ElementwiseStep final : public Step {
     }
   }
 
-  std::vector<Axis> axes_;
+  std::vector<SharedAxis> axes_;
   std::int64_t size_ = 1;
   std::int64_t rows_ = 1, row_ = 1;  // rows of so many elements; one for all unless tiles keep to the innermost axis
   bool by_rows_ = false;

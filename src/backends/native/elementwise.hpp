@@ -26,7 +26,6 @@ struct Group {
   Shape shape;
   std::vector<View>
       inputs;  ///< broadcast to `shape`: strides of 0 repeat; scalars that are the same for all replays too
-  std::vector<const mlx::core::array*> fixed;  ///< beside inputs: the one-element array of a constant, or null
   std::vector<GroupMember> members;
 };
 

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "backends/native/copy.hpp"
+#include "backends/native/arrays.hpp"
 #include "base/format.hpp"
-#include "program/mlx_convert.hpp"
 
 namespace reprise::native {
 namespace {
@@ -23,15 +22,6 @@ Error renumbered(const Error& error, const std::vector<std::size_t>& numbers) {
   const auto [end, code] = std::from_chars(begin, text.data() + text.size(), index);
   if (code != std::errc{} || index >= numbers.size()) return error;
   return Error(error.code(), fmt::format("{}{}{}", text.substr(0, at + kWord.size()), numbers[index], end));
-}
-
-mx::array dense_copy(const mx::array& x) {
-  mx::array out(mx::allocator::malloc(x.nbytes()), x.shape(), x.dtype());
-  const Shape shape(x.shape().begin(), x.shape().end());
-  const std::vector<std::int64_t> strides(x.strides().begin(), x.strides().end());
-  copy_strided(reinterpret_cast<const std::byte*>(x.data<char>()), strides,
-               reinterpret_cast<std::byte*>(out.data<char>()), dense_strides(shape), shape, x.itemsize(), 1);
-  return out;
 }
 
 class FallbackStep final : public Step {
@@ -53,7 +43,8 @@ class FallbackStep final : public Step {
     if (!results) return renumbered(results.error(), parts_.numbers);
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) {
       mx::array& result = (*results)[i];
-      frame.set_array(parts_.outputs[i], result.flags().row_contiguous ? std::move(result) : dense_copy(result));
+      frame.set_array(parts_.outputs[i],
+                      result.flags().row_contiguous ? std::move(result) : dense_copy(result, frame.threads()));
     }
     return {};
   }
@@ -79,23 +70,6 @@ class FallbackStep final : public Step {
 };
 
 }  // namespace
-
-mx::array array_of(const Frame& frame, const View& view) {
-  const mx::array& whole = *frame.array(view.slot);
-  const mx::Shape shape = to_mlx(view.type.shape);
-  const mx::Dtype dtype = to_mlx(view.type.dtype);
-  if (view.offset == 0 && whole.shape() == shape && whole.dtype() == dtype) return whole;
-  mx::array out(shape, dtype, nullptr, {});
-  const std::vector<std::int64_t> strides = dense_strides(view.type.shape);
-  mx::array::Flags flags{};
-  flags.contiguous = true;
-  flags.row_contiguous = true;
-  flags.col_contiguous = view.type.shape.size() <= 1;
-  out.copy_shared_buffer(whole, mx::Strides(strides.begin(), strides.end()), flags,
-                         static_cast<std::size_t>(view.size()), view.offset);
-  out.set_status(mx::array::Status::available);
-  return out;
-}
 
 std::unique_ptr<Step> make_fallback_step(FallbackParts parts) {
   return std::make_unique<FallbackStep>(std::move(parts));

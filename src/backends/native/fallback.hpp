@@ -8,9 +8,6 @@
 
 namespace reprise::native {
 
-/// An array of its own for a dense view of a slot whose storage is input, constant or array; they share memory.
-mlx::core::array array_of(const Frame& frame, const View& view);
-
 struct FallbackParts {
   std::shared_ptr<const Specialised> mlx;  ///< a program of its own
   std::vector<View> inputs;                ///< of it; dense, of storage input, constant or array

@@ -24,6 +24,11 @@ namespace reprise::native {
 using Decision = std::optional<std::string>;
 inline Decision decline(std::string reason) { return reason; }
 
+/// An axis attribute, which inference has checked, counted from the front.
+inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+
 class PlanBuilder;
 
 /// One instruction, as its planner sees it. No operand and no result is empty.
@@ -39,8 +44,6 @@ class OpPlanner {
   View dense(std::size_t i);
   /// A dense copy of any view.
   View dense(const View& view);
-  /// The value of operand i when it is the same for all replays (a capture or a constant), else null.
-  const mlx::core::array* fixed(std::size_t i) const;
   /// The array that a view shows part of, when it is the same for all replays, else null.
   const mlx::core::array* fixed(const View& view) const;
 

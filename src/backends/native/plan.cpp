@@ -38,6 +38,28 @@ std::vector<std::int64_t> dense_strides(const Shape& shape) {
   return out;
 }
 
+std::vector<SharedAxis> join_axes(const Shape& shape, std::span<const std::span<const std::int64_t>> strides) {
+  std::vector<SharedAxis> out;
+  for (std::size_t a = 0; a < shape.size(); ++a) {
+    if (shape[a] == 1) continue;
+    SharedAxis axis{shape[a], {}};
+    for (const auto& one : strides) axis.strides.push_back(one[a]);
+    const auto continues = [&] {
+      for (std::size_t i = 0; i < axis.strides.size(); ++i) {
+        if (out.back().strides[i] != axis.strides[i] * axis.size) return false;
+      }
+      return true;
+    };
+    if (!out.empty() && continues()) {
+      out.back().size *= axis.size;
+      out.back().strides = std::move(axis.strides);
+    } else {
+      out.push_back(std::move(axis));
+    }
+  }
+  return out;
+}
+
 View dense_view(SlotId slot, TensorType type) {
   std::vector<std::int64_t> strides = dense_strides(type.shape);
   return {slot, std::move(type), std::move(strides), 0};

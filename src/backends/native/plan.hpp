@@ -12,6 +12,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,6 +39,16 @@ struct View {
 };
 
 std::vector<std::int64_t> dense_strides(const Shape& shape);
+
+/// An axis of several tensors of one shape, with the stride of each, in elements.
+struct SharedAxis {
+  std::int64_t size;
+  std::vector<std::int64_t> strides;
+};
+
+/// Axes that every tensor runs through at one stride become one; those of one element go. Outermost first; none for a
+/// single element.
+std::vector<SharedAxis> join_axes(const Shape& shape, std::span<const std::span<const std::int64_t>> strides);
 View dense_view(SlotId slot, TensorType type);
 
 /// Where a slot's memory comes from.

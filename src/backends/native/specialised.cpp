@@ -6,13 +6,11 @@
 #include <new>
 
 #include "backends/mlx/tape.hpp"
-#include "backends/native/copy.hpp"
-#include "backends/native/fallback.hpp"
+#include "backends/native/arrays.hpp"
 #include "backends/native/isa.hpp"
 #include "backends/native/planner.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
-#include "program/mlx_convert.hpp"
 
 namespace reprise::native {
 namespace {
@@ -62,25 +60,6 @@ class Pool {
  private:
   std::array<std::atomic<Workspace*>, 16> places_{};
 };
-
-mx::array new_array(const TensorType& type) {
-  const std::size_t bytes = static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
-  constexpr std::size_t kSmall = 1 << 20;  // the question costs more than so little is worth
-  if (bytes > kSmall) mlx_backend::require_memory(bytes);
-  return mx::array(mx::allocator::malloc(bytes), to_mlx(type.shape), to_mlx(type.dtype));
-}
-
-mx::array dense(const mx::array& x, int threads) {
-  const TensorType type{from_mlx(x.dtype()), Shape(x.shape().begin(), x.shape().end())};
-  mx::array out = new_array(type);
-  const std::vector<std::int64_t> strides(x.strides().begin(), x.strides().end());
-  if (x.size() > 0) {
-    copy_strided(reinterpret_cast<const std::byte*>(x.data<char>()), strides,
-                 reinterpret_cast<std::byte*>(out.data<char>()), dense_strides(type.shape), type.shape, x.itemsize(),
-                 threads);
-  }
-  return out;
-}
 
 class NativeSpecialised final : public Specialised {
  public:
@@ -149,7 +128,7 @@ class NativeSpecialised final : public Specialised {
     const Frame frame(workspace.addresses, workspace.arrays, options, lease.threads());
     for (const SlotId s : inputs_) {
       mx::array& in = inputs[plan_->slots[s].index];
-      frame.set_array(s, in.flags().row_contiguous ? std::move(in) : dense(in, lease.threads()));
+      frame.set_array(s, in.flags().row_contiguous ? std::move(in) : dense_copy(in, lease.threads()));
     }
     for (std::uint32_t i = 0; i < plan_->steps.size(); ++i) {
       if (options.cancel && options.cancel->cancelled()) {

@@ -14,7 +14,7 @@ using Axes = std::vector<std::size_t>;
 
 Axes from_front(const ops::Ints& axes, std::size_t rank) {
   Axes out;
-  for (const auto a : axes) out.push_back(static_cast<std::size_t>(a < 0 ? a + static_cast<std::int64_t>(rank) : a));
+  for (const auto a : axes) out.push_back(axis_of(a, rank));
   return out;
 }
 

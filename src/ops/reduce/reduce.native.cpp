@@ -12,6 +12,10 @@ namespace {
 struct Reduced {
   View x;
   std::int64_t outer = 1, size = 1, inner = 1;
+
+  std::string describe(std::string_view op) const {
+    return fmt::format("{} {} {}x{}x{}, over the middle", op, short_name(x.type.dtype), outer, size, inner);
+  }
 };
 
 Reduced as_reduced(OpPlanner& op, const std::vector<bool>& gone) {
@@ -66,10 +70,7 @@ class ReduceStep final : public Step {
            size_of(to_.type.dtype), frame.at(scratch_), frame.threads());
     return {};
   }
-  std::string describe() const override {
-    return fmt::format("{} {} {}x{}x{}, over the middle", name_, short_name(from_.x.type.dtype), from_.outer,
-                       from_.size, from_.inner);
-  }
+  std::string describe() const override { return from_.describe(name_); }
 
  private:
   ReduceKernel kernel_;
@@ -102,10 +103,7 @@ class ArgReduceStep final : public Step {
     }
     return {};
   }
-  std::string describe() const override {
-    return fmt::format("{} {} {}x{}x{}, over the middle", name_, short_name(from_.x.type.dtype), from_.outer,
-                       from_.size, from_.inner);
-  }
+  std::string describe() const override { return from_.describe(name_); }
 
  private:
   ArgReduceKernel kernel_;
@@ -126,8 +124,7 @@ Decision plan_reduce(OpPlanner& op, const ops::ReduceAttrs& attrs, ReduceKind ki
   const ReduceKernel kernel = reduce_kernel(kind, op[0].type.dtype);
   if (!kernel.rows) return decline("complex");
   std::vector<bool> gone(op[0].type.shape.size());
-  for (const auto axis : attrs.axes)
-    gone[static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(gone.size()) : axis)] = true;
+  for (const auto axis : attrs.axes) gone[axis_of(axis, gone.size())] = true;
   Reduced from = as_reduced(op, gone);
   const View to = op.result();
   View scratch = to;

@@ -57,10 +57,9 @@ class ScanStep final : public Step {
 Decision plan_scan(OpPlanner& op, const ops::ScanAttrs& attrs, ScanKind kind) {
   const ScanKernel kernel = scan_kernel(kind, op[0].type.dtype, op.result_type().dtype);
   if (!kernel.rows) return decline("complex");
-  const auto rank = static_cast<std::int64_t>(op[0].type.shape.size());
   const View x = op.dense(0);
   const View out = op.result();
-  const auto axis = static_cast<std::size_t>(attrs.axis < 0 ? attrs.axis + rank : attrs.axis);
+  const std::size_t axis = axis_of(attrs.axis, x.type.shape.size());
   op.add(std::make_unique<ScanStep>(kernel, x, out, axis, attrs.reverse, op.def().name), {x}, {out});
   return {};
 }

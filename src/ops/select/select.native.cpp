@@ -77,9 +77,8 @@ class TakeStep final : public Step {
 
 Decision plan_take(OpPlanner& op, const ops::AxisAttrs& attrs) {
   if (!place_function(op[1].type.dtype)) return decline(fmt::format("indices are {}", name(op[1].type.dtype)));
-  const auto rank = static_cast<std::int64_t>(op[0].type.shape.size());
-  const auto axis = static_cast<std::size_t>(attrs.axis < 0 ? attrs.axis + rank : attrs.axis);
   const View x = op.dense(0), indices = op.dense(1), out = op.result();
+  const std::size_t axis = axis_of(attrs.axis, x.type.shape.size());
   op.add(std::make_unique<TakeStep>(x, indices, out, axis), {x, indices}, {out});
   return {};
 }

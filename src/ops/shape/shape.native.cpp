@@ -7,10 +7,6 @@
 namespace reprise::native {
 namespace {
 
-std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
 // Copies each operand into its part of the result along an axis of the result.
 Decision join(OpPlanner& op, std::size_t axis, bool new_axis) {
   for (std::size_t i = 0; i < op.size(); ++i) {

@@ -294,10 +294,14 @@ def skip_reason(dtype, case=None):
     return None
 
 
-def run_cases(op, dtype):
+def skip_where_missing(dtype="float32"):
     reason = skip_reason(dtype) or missing_device()
     if reason:
         pytest.skip(reason)
+
+
+def run_cases(op, dtype):
+    skip_where_missing(dtype)
     ref = REFERENCES[op]
     rng = generator(op, dtype)
     label = f"REPRISE_TEST_SEED={SEED} {op}[{dtype}]"
@@ -318,9 +322,7 @@ def run_cases(op, dtype):
 
 
 def run_refusal(op, dtype):
-    reason = skip_reason(dtype) or missing_device()
-    if reason:
-        pytest.skip(reason)
+    skip_where_missing(dtype)
     ref = REFERENCES[op]
     rng = generator(op, dtype)
     case = next(iter(ref.cases(rng, ref.dtypes[-1])))

@@ -7,7 +7,7 @@ import reprise
 import ways
 from dtypes import ALL, name_of, numpy_dtype
 from elements import own
-from framework import COUNTS, EFFORT, conformance_tests, reference
+from framework import COUNTS, EFFORT, conformance_tests, reference, skip_where_missing
 from operands import LARGE_2D, WIDTHS, random_shape, seasoned, small
 from ways import Case
 
@@ -96,7 +96,7 @@ def added(x, y):
 @pytest.mark.parametrize("dtype", ALL)
 def test_while_predicates(dtype):
     """A condition of any dtype holds while it is not 0 in its own dtype: 256 and 0.5 do, -0.0 does not."""
-    skip(dtype)
+    skip_where_missing(dtype)
     builder = reprise.Builder()
     queue, turns = builder.input(), builder.input()
     one = builder.constant(1, "int32")
@@ -116,12 +116,6 @@ def test_while_predicates(dtype):
         wanted = int(np.argmax(values == 0))
         assert run(values, np.array(0, "int32"))[0].item() == wanted, f"{held} in {dtype}"
         COUNTS["while"] += 1
-
-
-def skip(dtype="float32"):
-    reason = ways.missing_device() or (dtype == "float64" and ways.DEVICE != "cpu" and "float64 is for the CPU")
-    if reason:
-        pytest.skip(reason)
 
 
 # --- runtime_call
@@ -167,7 +161,7 @@ def runtime_call(*operands, callback, results):
 def test_how_often_calls_fire():
     """Once for each evaluation and each of two equal calls; in loops once a turn; never while compiling, nor when
     nothing depends on the call."""
-    skip()
+    skip_where_missing()
     fired = []
 
     def callback(number, operands):

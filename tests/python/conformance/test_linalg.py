@@ -5,7 +5,7 @@ import pytest
 
 import ways
 from dtypes import numpy_dtype, real_part
-from framework import EFFORT, Tolerance, conformance_tests, generator, reference, scaled
+from framework import EFFORT, Tolerance, conformance_tests, generator, reference, scaled, skip_where_missing
 from operands import ordinary
 from ways import Case
 
@@ -245,9 +245,7 @@ REFUSED = [
 @pytest.mark.parametrize("op, attrs, operands, says", REFUSED, ids=[f"{r[0]}-{i}" for i, r in enumerate(REFUSED)])
 def test_refused_values(op, attrs, operands, says, dtype):
     """Values that have no result end the run; the next run goes well."""
-    reason = ways.missing_device() or (dtype == "float64" and ways.DEVICE != "cpu" and "float64 is for the CPU")
-    if reason:
-        pytest.skip(reason)
+    skip_where_missing(dtype)
     rng = generator(op, dtype)
     bad = Case([a.astype(dtype) for a in operands], attrs)
     with pytest.raises(ways.Error, match=says):

@@ -209,6 +209,17 @@ def argmin(x, axis, keep_axis):
 # --- scans
 
 
+def along_an_axis(rng, case):
+    """Cases of ops that work along one axis: each SIMD width, then random shapes."""
+    for n in WIDTHS:
+        yield case((n,), 0)
+        yield case((n, 3), 0)
+        yield case((2, n), 1)
+    for _ in range(10 * EFFORT):
+        shape = random_shape(rng, 1, 4, 6)
+        yield case(shape, signed_axis(rng, int(rng.integers(0, len(shape))), len(shape)))
+
+
 def scans(draw, large=True):
     def cases(rng, dtype):
         def case(shape, axis, reverse=None, **kwargs):
@@ -222,13 +233,7 @@ def scans(draw, large=True):
         if large:
             yield case(LARGE, 0, note="large")
             yield case(LARGE_2D, 0, note="large")
-        for n in WIDTHS:
-            yield case((n,), 0)
-            yield case((n, 3), 0)
-            yield case((2, n), 1)
-        for _ in range(10 * EFFORT):
-            shape = random_shape(rng, 1, 4, 6)
-            yield case(shape, signed_axis(rng, int(rng.integers(0, len(shape))), len(shape)))
+        yield from along_an_axis(rng, case)
 
     return cases
 
@@ -312,13 +317,7 @@ def sorts(rng, dtype):
     yield case((30011,), 0, draw=seasoned, note="large")
     yield case((30011,), 0, False, draw=ties, note="large")
     yield case((57, 1025), 1, note="large")
-    for n in WIDTHS:
-        yield case((n,), 0)
-        yield case((n, 3), 0)
-        yield case((2, n), 1)
-    for _ in range(10 * EFFORT):
-        shape = random_shape(rng, 1, 4, 6)
-        yield case(shape, signed_axis(rng, int(rng.integers(0, len(shape))), len(shape)))
+    yield from along_an_axis(rng, case)
 
 
 @reference("argsort", dtypes=ALL, cases=sorts, result=index_result)

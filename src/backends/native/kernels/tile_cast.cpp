@@ -1,5 +1,4 @@
 // Conversions between dtypes, as `astype` has them.
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <type_traits>
@@ -9,6 +8,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include "backends/native/kernels/half.hpp"
 #include "backends/native/kernels/tile_loops.inl.hpp"
 
 HWY_BEFORE_NAMESPACE();
@@ -79,72 +79,40 @@ struct Real {
 
 // --- Half precision
 
-float from_bfloat16(U16 x) { return std::bit_cast<float>(static_cast<U32>(x) << 16); }
-
-// The bits of the nearest bfloat16, ties to even, in the upper half; NaN stays one.
-U32 rounded_to_bfloat16(float x) {
-  const U32 bits = std::bit_cast<U32>(x);
-  const U32 nearest = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000;
-  return x != x ? 0x7fc00000 : nearest;
-}
-
-float from_float16(U16 x) {
-  const U32 magnitude = static_cast<U32>(x & 0x7fff) << 13;
-  const U32 exponent = magnitude & (0x7c00u << 13);
-  const U32 rebased = magnitude + (112u << 23);
-  const float subnormal = std::bit_cast<float>(rebased + (1u << 23)) - std::bit_cast<float>(113u << 23);
-  const U32 special = rebased + (112u << 23);  // infinite, NaN
-  const U32 finite = exponent == 0 ? std::bit_cast<U32>(subnormal) : rebased;
-  const U32 sign = static_cast<U32>(x & 0x8000) << 16;
-  return std::bit_cast<float>((exponent == (0x7c00u << 13) ? special : finite) | sign);
-}
-
-// Nearest, ties to even. A subnormal result is rounded by adding a number whose last bit is worth as much as its own.
-U16 to_float16(float x) {
-  constexpr U32 kMagic = (127u - 15 + 23 - 10 + 1) << 23;
-  const U32 bits = std::bit_cast<U32>(x);
-  const U32 magnitude = bits & 0x7fffffff;
-  const U32 subnormal = std::bit_cast<U32>(std::bit_cast<float>(magnitude) + std::bit_cast<float>(kMagic)) - kMagic;
-  const U32 normal = (magnitude - (112u << 23) + 0xfff + ((magnitude >> 13) & 1)) >> 13;
-  const U32 special = magnitude > 0x7f800000 ? 0x7e00u : 0x7c00u;
-  const U32 finite = magnitude < (113u << 23) ? subnormal : normal;
-  return static_cast<U16>((magnitude >= (143u << 23) ? special : finite) | ((bits >> 16) & 0x8000));
-}
-
 struct FromBfloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return from_bfloat16(x);
+    return widen(BFloat16{x});
   }
 };
 struct ToBfloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return static_cast<U16>(rounded_to_bfloat16(x) >> 16);
+    return to_bfloat16(x).bits;
   }
 };
 struct RoundBfloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return std::bit_cast<float>(rounded_to_bfloat16(x));
+    return widen(to_bfloat16(x));
   }
 };
 struct FromFloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return from_float16(x);
+    return widen(Float16{x});
   }
 };
 struct ToFloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return to_float16(x);
+    return to_float16(x).bits;
   }
 };
 struct RoundFloat16 {
   template <typename T, typename R>
   static R of(T x) {
-    return from_float16(to_float16(x));
+    return widen(to_float16(x));
   }
 };
 

@@ -62,42 +62,6 @@ struct Quotient {
     return std::trunc(a / b);
   }
 };
-struct Equal {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a == b;
-  }
-};
-struct NotEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a != b;
-  }
-};
-struct Less {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a < b;
-  }
-};
-struct LessEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a <= b;
-  }
-};
-struct Greater {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a > b;
-  }
-};
-struct GreaterEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a >= b;
-  }
-};
 
 struct Abs {
   template <typename T, typename R>
@@ -161,24 +125,6 @@ struct IsInfinity {
   template <typename T, typename R>
   static R of(T x) {
     return std::fabs(x) == std::numeric_limits<T>::infinity();
-  }
-};
-struct IsZero {
-  template <typename T, typename R>
-  static R of(T x) {
-    return x == 0;
-  }
-};
-struct Zero {
-  template <typename T, typename R>
-  static R of(T) {
-    return 0;
-  }
-};
-struct Same {
-  template <typename T, typename R>
-  static R of(T x) {
-    return x;
   }
 };
 

@@ -149,42 +149,6 @@ struct RightShift {
     return fits ? shifted : beyond;
   }
 };
-struct Equal {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a == b;
-  }
-};
-struct NotEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a != b;
-  }
-};
-struct Less {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a < b;
-  }
-};
-struct LessEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a <= b;
-  }
-};
-struct Greater {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a > b;
-  }
-};
-struct GreaterEqual {
-  template <typename T>
-  static std::uint8_t of(T a, T b) {
-    return a >= b;
-  }
-};
 struct Select {
   template <typename T>
   static T of(std::uint8_t pred, T on_true, T on_false) {
@@ -214,24 +178,6 @@ struct Not {
   template <typename T, typename R>
   static R of(T x) {
     return static_cast<T>(~x);
-  }
-};
-struct IsZero {
-  template <typename T, typename R>
-  static R of(T x) {
-    return x == 0;
-  }
-};
-struct Zero {
-  template <typename T, typename R>
-  static R of(T) {
-    return 0;
-  }
-};
-struct Same {
-  template <typename T, typename R>
-  static R of(T x) {
-    return x;
   }
 };
 

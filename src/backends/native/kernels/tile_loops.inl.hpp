@@ -57,6 +57,62 @@ void loop3(const void* const* in, void* out, std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) r[i] = F::of(a[i], b[i], c[i]);
 }
 
+// What reads alike for integers and floats.
+struct Equal {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a == b;
+  }
+};
+struct NotEqual {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a != b;
+  }
+};
+struct Less {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a < b;
+  }
+};
+struct LessEqual {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a <= b;
+  }
+};
+struct Greater {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a > b;
+  }
+};
+struct GreaterEqual {
+  template <typename T>
+  static std::uint8_t of(T a, T b) {
+    return a >= b;
+  }
+};
+struct IsZero {
+  template <typename T, typename R>
+  static R of(T x) {
+    return x == 0;
+  }
+};
+struct Zero {
+  template <typename T, typename R>
+  static R of(T) {
+    return 0;
+  }
+};
+struct Same {
+  template <typename T, typename R>
+  static R of(T x) {
+    return x;
+  }
+};
+
 }  // namespace reprise::native::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 #endif

@@ -1,0 +1,104 @@
+// What an op's planner asks for, in terms of the plan that grows.
+#include "backends/native/arrays.hpp"
+#include "backends/native/builder.hpp"
+#include "backends/native/copy.hpp"
+#include "base/format.hpp"
+#include "program/mlx_convert.hpp"
+
+namespace reprise::native {
+namespace {
+
+namespace mx = mlx::core;
+
+/// Copies an array that nobody else holds by taking it over, others element by element.
+class AdoptStep final : public Step {
+ public:
+  AdoptStep(View from, View to) : from_(std::move(from)), to_(std::move(to)) {
+    reads = {from_.slot};
+    writes = {to_.slot};
+  }
+
+  Status run(const Frame& frame) const override {
+    if (frame.array(from_.slot)->is_donatable()) {
+      frame.set_array(to_.slot, frame.take_array(from_.slot));
+      return {};
+    }
+    frame.set_array(to_.slot, dense_copy(*frame.array(from_.slot), frame.threads()));
+    return {};
+  }
+
+  std::string describe() const override {
+    return fmt::format("take over {} (a copy, unless it is donated)", to_string(to_.type));
+  }
+
+ private:
+  View from_, to_;
+};
+
+}  // namespace
+
+const ops::OpDef& OpPlanner::def() const { return *builder_.instruction(instruction_).op; }
+std::size_t OpPlanner::size() const { return builder_.instruction(instruction_).operands.size(); }
+View OpPlanner::operator[](std::size_t i) const {
+  return builder_.view_of(builder_.value_of(builder_.instruction(instruction_).operands[i]));
+}
+View OpPlanner::dense(std::size_t i) {
+  return builder_.dense_of(builder_.value_of(builder_.instruction(instruction_).operands[i]));
+}
+View OpPlanner::dense(const View& view) { return builder_.dense_of(view); }
+
+const mx::array* OpPlanner::fixed(const View& view) const {
+  const Slot& slot = builder_.plan_->slots[view.slot];
+  return slot.storage == Storage::constant ? &builder_.plan_->constants[slot.index] : nullptr;
+}
+
+std::size_t OpPlanner::result_count() const { return builder_.instruction(instruction_).result_count; }
+const TensorType& OpPlanner::result_type(std::size_t i) const {
+  return builder_.values_[builder_.first_result(instruction_) + i].type;
+}
+
+View OpPlanner::result(std::size_t i) {
+  const auto value = static_cast<ValueId>(builder_.first_result(instruction_) + i);
+  if (!builder_.values_[value].view) builder_.place(value, builder_.new_view(Storage::arena, result_type(i)));
+  return *builder_.values_[value].view;
+}
+
+void OpPlanner::set_view(View view, std::size_t i) {
+  view.type = result_type(i);
+  builder_.place(static_cast<ValueId>(builder_.first_result(instruction_) + i), std::move(view));
+}
+
+View OpPlanner::updated(std::size_t operand, std::size_t i) {
+  const ValueId from = builder_.value_of(builder_.instruction(instruction_).operands[operand]);
+  const auto to = static_cast<ValueId>(builder_.first_result(instruction_) + i);
+  const View old = builder_.view_of(from);
+  const Storage storage = builder_.plan_->slots[old.slot].storage;
+  const bool mine = builder_.may_overwrite(from, instruction_);
+  if (mine && old.is_dense() && old.type == result_type(i)) {
+    if (storage == Storage::arena || storage == Storage::array) {
+      builder_.place(to, old);
+      return old;
+    }
+    if (storage == Storage::input && old.offset == 0 && old.bytes() == builder_.plan_->slots[old.slot].bytes) {
+      const View adopted = builder_.new_view(Storage::array, result_type(i));
+      builder_.plan_->slots[adopted.slot].made_by_step = true;
+      builder_.add_step(std::make_unique<AdoptStep>(old, adopted));
+      builder_.place(to, adopted);
+      return adopted;
+    }
+  }
+  const View copy = result(i);
+  builder_.add_step(make_copy_step(old, copy));
+  return copy;
+}
+
+View OpPlanner::scratch(TensorType type) { return builder_.new_view(Storage::arena, type); }
+View OpPlanner::constant(mx::array array) { return builder_.constant_view(std::move(array)); }
+
+void OpPlanner::add(std::unique_ptr<Step> step, std::initializer_list<View> reads, std::initializer_list<View> writes) {
+  for (const View& v : reads) step->reads.push_back(v.slot);
+  for (const View& v : writes) step->writes.push_back(v.slot);
+  builder_.add_step(std::move(step));
+}
+
+}  // namespace reprise::native

@@ -1,0 +1,124 @@
+// What no native planner takes becomes a program of its own for MLX.
+#include <functional>
+#include <map>
+
+#include "backends/native/builder.hpp"
+#include "backends/native/fallback.hpp"
+#include "base/format.hpp"
+#include "program/verify.hpp"
+
+namespace reprise::native {
+namespace {
+
+/// Numbers the references of some instructions anew, as a program of their own needs them.
+class Extract {
+ public:
+  Extract(const ProgramData& whole, std::function<Ref(const Ref&)> outer) : whole_(whole), outer_(std::move(outer)) {}
+
+  Instruction instruction(const Instruction& from, bool top) {
+    Instruction out = from;
+    for (Ref& ref : out.operands) ref = renumber(ref, top);
+    for (SubProgram& sub : out.subprograms) {
+      for (Instruction& inner : sub.instructions) inner = instruction(inner, false);
+      for (Ref& ref : sub.outputs) ref = renumber(ref, false);
+    }
+    return out;
+  }
+
+  ProgramData data;
+
+ private:
+  Ref renumber(const Ref& ref, bool top) {
+    const auto i = static_cast<std::size_t>(ref.index);
+    if (ref.kind == RefKind::capture) {
+      const auto [it, added] = captures_.try_emplace(ref.index, static_cast<std::int64_t>(data.captures.size()));
+      if (added) data.captures.push_back(whole_.captures[i]);
+      return capture(it->second);
+    }
+    if (ref.kind == RefKind::constant) {
+      const auto [it, added] = constants_.try_emplace(ref.index, static_cast<std::int64_t>(data.constants.size()));
+      if (added) data.constants.push_back(whole_.constants[i]);
+      return constant(it->second);
+    }
+    return top ? outer_(ref) : ref;
+  }
+
+  const ProgramData& whole_;
+  std::function<Ref(const Ref&)> outer_;
+  std::map<std::int64_t, std::int64_t> captures_, constants_;
+};
+
+}  // namespace
+
+Status PlanBuilder::flush_fallback() {
+  if (pending_.empty()) return {};
+  const ProgramData& whole = typed_->program().data();
+  std::map<ValueId, std::int64_t> inner_result;  // results that the fallback makes
+  std::vector<ValueId> inputs;
+  std::map<ValueId, std::int64_t> input_of;
+  const auto outer = [&](const Ref& ref) -> Ref {
+    const ValueId value = value_of(ref);
+    if (const auto made = inner_result.find(value); made != inner_result.end()) return result(made->second);
+    const auto [it, added] = input_of.try_emplace(value, static_cast<std::int64_t>(inputs.size()));
+    if (added) inputs.push_back(value);
+    return input(it->second);
+  };
+  Extract extract(whole, outer);
+  std::int64_t results = 0;
+  FallbackParts parts;
+  for (const std::size_t i : pending_) {
+    extract.data.instructions.push_back(extract.instruction(whole.instructions[i], true));
+    parts.numbers.push_back(i);
+    parts.names.push_back(instruction(i).op->name);
+    for (std::size_t r = 0; r < instruction(i).result_count; ++r) {
+      inner_result[static_cast<ValueId>(first_result(i) + r)] = results++;
+    }
+  }
+  for (const std::size_t i : pending_) used_by(i);
+  std::vector<ValueId> outputs;
+  for (const std::size_t i : pending_) {
+    for (std::size_t r = 0; r < instruction(i).result_count; ++r) {
+      const auto value = static_cast<ValueId>(first_result(i) + r);
+      if (values_[value].uses == 0 && !values_[value].is_output) continue;
+      outputs.push_back(value);
+      extract.data.outputs.push_back(result(inner_result.at(value)));
+    }
+  }
+  extract.data.num_real_outputs = static_cast<std::int32_t>(extract.data.outputs.size());
+  // Host calls fire whether or not a real output needs them.
+  for (const std::size_t i : pending_) {
+    if (has(instruction(i).op->traits, ops::Trait::host) || has(instruction(i).op->traits, ops::Trait::control)) {
+      for (std::size_t r = 0; r < instruction(i).result_count; ++r) {
+        extract.data.outputs.push_back(result(inner_result.at(static_cast<ValueId>(first_result(i) + r))));
+      }
+    }
+  }
+  extract.data.num_inputs = static_cast<std::int32_t>(inputs.size());
+  std::vector<TensorType> signature;
+  for (const ValueId value : inputs) {
+    signature.push_back(values_[value].type);
+    parts.inputs.push_back(array_view_of(value));
+  }
+  auto verified = verify(Program(std::move(extract.data)));
+  if (!verified) return verified.error();
+  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), signature);
+  if (!typed) return typed.error();
+  auto mlx = mlx_backend::specialise(std::make_shared<const TypedProgram>(*std::move(typed)), Device::cpu());
+  if (!mlx) return mlx.error();
+  parts.mlx = *std::move(mlx);
+  for (const ValueId value : outputs) {
+    const View view = new_view(Storage::array, values_[value].type);
+    plan_->slots[view.slot].made_by_step = true;
+    place(value, view);
+    parts.outputs.push_back(view.slot);
+  }
+  auto step = make_fallback_step(std::move(parts));
+  step->why = fmt::format("{}", fmt::join(pending_why_, "; "));
+  add_step(std::move(step));
+  pending_.clear();
+  pending_why_.clear();
+  is_pending_.assign(is_pending_.size(), false);
+  return {};
+}
+
+}  // namespace reprise::native
