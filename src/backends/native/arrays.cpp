@@ -1,5 +1,7 @@
 #include "backends/native/arrays.hpp"
 
+#include <algorithm>
+
 #include "backends/mlx/tape.hpp"
 #include "backends/native/copy.hpp"
 #include "program/mlx_convert.hpp"
@@ -41,6 +43,29 @@ mx::array array_of(const Frame& frame, const View& view) {
   out.copy_shared_buffer(whole, mx::Strides(strides.begin(), strides.end()), flags,
                          static_cast<std::size_t>(view.size()), view.offset);
   out.set_status(mx::array::Status::available);
+  return out;
+}
+
+std::vector<bool> last_uses(const Plan& plan, std::uint32_t index, std::span<const View> views) {
+  std::vector<bool> out(views.size());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const SlotId s = views[i].slot;
+    const auto same = [s](const View& v) { return v.slot == s; };
+    const bool again = std::any_of(views.begin() + static_cast<std::ptrdiff_t>(i) + 1, views.end(), same);
+    const bool leaves = std::any_of(plan.outputs.begin(), plan.outputs.end(), same);
+    const Slot& slot = plan.slots[s];
+    out[i] = slot.storage != Storage::constant && slot.last_step == index && !again && !leaves;
+  }
+  return out;
+}
+
+std::vector<mx::array> take_arrays(const Frame& frame, std::span<const View> views, const std::vector<bool>& last_use) {
+  std::vector<mx::array> out;
+  out.reserve(views.size());
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    out.push_back(array_of(frame, views[i]));
+    if (last_use[i]) frame.array(views[i].slot).reset();
+  }
   return out;
 }
 

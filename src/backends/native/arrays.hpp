@@ -16,4 +16,11 @@ mlx::core::array dense_copy(const mlx::core::array& x, int threads);
 /// An array of its own for a dense view of a slot whose storage is input, constant or array; they share memory.
 mlx::core::array array_of(const Frame& frame, const View& view);
 
+/// For each view that step `index` reads: nothing looks at its slot afterwards.
+std::vector<bool> last_uses(const Plan& plan, std::uint32_t index, std::span<const View> views);
+
+/// The arrays of views. What nothing reads afterwards is handed over, so that who gets it may write into it.
+std::vector<mlx::core::array> take_arrays(const Frame& frame, std::span<const View> views,
+                                          const std::vector<bool>& last_use);
+
 }  // namespace reprise::native

@@ -49,6 +49,7 @@ class PlanBuilder {
   void emit_group(const Unit& unit);
   bool emit_native(std::size_t i, std::string& why);
   Status flush_fallback();
+  Result<std::unique_ptr<const Plan>> subplan(std::size_t i, std::size_t k) const;
   void finish_outputs();
   void used_by(std::size_t i);
   bool depends_on_pending(const Unit& unit) const;

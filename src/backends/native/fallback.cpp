@@ -1,6 +1,5 @@
 #include "backends/native/fallback.hpp"
 
-#include <algorithm>
 #include <charconv>
 
 #include "backends/native/arrays.hpp"
@@ -32,13 +31,7 @@ class FallbackStep final : public Step {
   }
 
   Status run(const Frame& frame) const override {
-    std::vector<mx::array> arguments;
-    arguments.reserve(parts_.inputs.size());
-    for (std::size_t i = 0; i < parts_.inputs.size(); ++i) {
-      arguments.push_back(array_of(frame, parts_.inputs[i]));
-      // What nobody reads afterwards is handed over, so that MLX may write into it.
-      if (last_use_[i]) frame.array(parts_.inputs[i].slot).reset();
-    }
+    std::vector<mx::array> arguments = take_arrays(frame, parts_.inputs, last_use_);
     auto results = parts_.mlx->run(std::move(arguments), frame.options());
     if (!results) return renumbered(results.error(), parts_.numbers);
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) {
@@ -49,18 +42,7 @@ class FallbackStep final : public Step {
     return {};
   }
 
-  void finish(const Plan& plan, std::uint32_t index) override {
-    last_use_.assign(parts_.inputs.size(), false);
-    for (std::size_t i = 0; i < parts_.inputs.size(); ++i) {
-      const SlotId s = parts_.inputs[i].slot;
-      const Slot& slot = plan.slots[s];
-      const auto same = [s](const View& v) { return v.slot == s; };
-      const bool again =
-          std::any_of(parts_.inputs.begin() + static_cast<std::ptrdiff_t>(i) + 1, parts_.inputs.end(), same);
-      const bool leaves = std::any_of(plan.outputs.begin(), plan.outputs.end(), same);
-      last_use_[i] = slot.storage != Storage::constant && slot.last_step == index && !again && !leaves;
-    }
-  }
+  void finish(const Plan& plan, std::uint32_t index) override { last_use_ = last_uses(plan, index, parts_.inputs); }
 
   std::string describe() const override { return fmt::format("mlx: {}", fmt::join(parts_.names, ", ")); }
 

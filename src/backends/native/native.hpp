@@ -10,7 +10,9 @@
 //   inline constexpr std::array kReduceNatives{native<ops::ReduceAttrs, plan_sum>("sum")};
 #pragma once
 
+#include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -57,13 +59,25 @@ class OpPlanner {
   /// value; else a copy of it is made first. Returns where it is: dense.
   View updated(std::size_t operand, std::size_t i = 0);
 
+  /// Operand i backed by an array, and dense.
+  View array(std::size_t i);
+  /// The slot of result i, whose array the step makes.
+  SlotId array_result(std::size_t i = 0);
+  /// True when something within its sub-programs calls the host.
+  bool calls_host() const;
+  /// The plan of sub-program k, whose inputs are the carries. Null when none of its instructions has a native kernel.
+  Result<std::unique_ptr<const Plan>> subplan(std::size_t k);
+
   /// Memory that only the steps of this instruction use.
   View scratch(TensorType type);
   /// An array that is made now, for all replays: packed weights, tables.
   View constant(mlx::core::array array);
 
   /// Adds a step. It must name the slots it reads and writes, which add() takes from the views.
-  void add(std::unique_ptr<Step> step, std::initializer_list<View> reads, std::initializer_list<View> writes);
+  void add(std::unique_ptr<Step> step, std::span<const View> reads, std::span<const View> writes);
+  void add(std::unique_ptr<Step> step, std::initializer_list<View> reads, std::initializer_list<View> writes) {
+    add(std::move(step), std::span(reads.begin(), reads.size()), std::span(writes.begin(), writes.size()));
+  }
 
  private:
   PlanBuilder& builder_;

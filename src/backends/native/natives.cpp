@@ -4,6 +4,7 @@
 #include "backends/native/native.hpp"
 #include "ops/attention/attention.native.hpp"
 #include "ops/cast/cast.native.hpp"
+#include "ops/control/control.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/dot/quantized.native.hpp"
 #include "ops/norm/norm.native.hpp"
@@ -28,6 +29,7 @@ constexpr std::span<const Native> kNatives[] = {
     kAttentionNatives,
     kNormNatives,
     kRopeNatives,
+    kControlNatives,
 };
 // clang-format on
 

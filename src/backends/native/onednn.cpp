@@ -2,8 +2,8 @@
 
 #include <omp.h>
 
-#include <unordered_map>
-
+#include "backends/native/pool.hpp"
+#include "backends/native/threads.hpp"
 #include "base/format.hpp"
 
 namespace reprise::native {
@@ -11,21 +11,43 @@ namespace {
 
 namespace mx = mlx::core;
 
+/// A part with memory objects, whose addresses a replay sets.
+class BoundPart {
+ public:
+  explicit BoundPart(const DnnlPart& part) {
+    for (const DnnlArgument& a : part.arguments) {
+      memories_.emplace_back(a.desc, dnnl_engine(), static_cast<void*>(nullptr));
+      arguments_.push_back({a.index, memories_.back().get()});
+    }
+  }
+
+  void run(const DnnlPart& part, const Frame& frame) {
+    thread_local const dnnl::stream stream(dnnl_engine());
+    const OneThread one;
+    for (std::size_t i = 0; i < memories_.size(); ++i) memories_[i].set_data_handle(frame.at(part.arguments[i].view));
+    dnnl::error::wrap_c_api(dnnl_primitive_execute(part.primitive.get(), stream.get(),
+                                                   static_cast<int>(arguments_.size()), arguments_.data()),
+                            "could not execute a primitive");
+  }
+
+ private:
+  std::vector<dnnl::memory> memories_;
+  std::vector<dnnl_exec_arg_t> arguments_;
+};
+
 class DnnlStep final : public Step {
  public:
-  DnnlStep(dnnl::primitive primitive, std::vector<DnnlArgument> arguments, std::string text)
-      : primitive_(std::move(primitive)), arguments_(std::move(arguments)), text_(std::move(text)) {}
+  DnnlStep(std::vector<DnnlPart> parts, std::string text) : parts_(std::move(parts)), text_(std::move(text)) {}
 
   Status run(const Frame& frame) const override {
-    thread_local dnnl::stream stream(dnnl_engine());
-    omp_set_num_threads(frame.threads());
     try {
-      std::unordered_map<int, dnnl::memory> bound;
-      for (const DnnlArgument& a : arguments_) {
-        bound.emplace(a.index, dnnl::memory(a.desc, dnnl_engine(), frame.at(a.view)));
-      }
-      primitive_.execute(stream, bound);
-      stream.wait();
+      auto bound = pool_.take();
+      if (!bound) bound = std::make_unique<std::vector<BoundPart>>(parts_.begin(), parts_.end());
+      parallel_parts(frame.threads(), static_cast<std::int64_t>(parts_.size()), [&](std::int64_t p) {
+        const auto i = static_cast<std::size_t>(p);
+        (*bound)[i].run(parts_[i], frame);
+      });
+      pool_.give_back(std::move(bound));
     } catch (const dnnl::error& e) {
       return make_error(ErrorCode::runtime, "run: {}: oneDNN: {}", text_, e.what());
     }
@@ -35,12 +57,15 @@ class DnnlStep final : public Step {
   std::string describe() const override { return text_; }
 
  private:
-  dnnl::primitive primitive_;
-  std::vector<DnnlArgument> arguments_;
+  std::vector<DnnlPart> parts_;
   std::string text_;
+  mutable Pool<std::vector<BoundPart>> pool_;
 };
 
 }  // namespace
+
+OneThread::OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+OneThread::~OneThread() { omp_set_num_threads(before_); }
 
 const dnnl::engine& dnnl_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -56,12 +81,13 @@ std::optional<dnnl::memory::data_type> dnnl_type(DType dtype) {
   }
 }
 
-std::unique_ptr<Step> make_dnnl_step(dnnl::primitive primitive, std::vector<DnnlArgument> arguments, std::string text) {
-  return std::make_unique<DnnlStep>(std::move(primitive), std::move(arguments), std::move(text));
+std::unique_ptr<Step> make_dnnl_step(std::vector<DnnlPart> parts, std::string text) {
+  return std::make_unique<DnnlStep>(std::move(parts), std::move(text));
 }
 
 mx::array reordered(const mx::array& from, const View& view, const dnnl::memory::desc& from_desc,
                     const dnnl::memory::desc& to_desc) {
+  const OneThread one;
   const std::size_t bytes = to_desc.get_size();
   mx::array to(mx::allocator::malloc(bytes), {static_cast<int>(bytes)}, mx::uint8);
   mx::array source = from;

@@ -1,4 +1,5 @@
-// oneDNN behind steps. Its primitives are made at plan time; a replay only binds addresses.
+// oneDNN behind steps. Its primitives are made at plan time, each for a single thread: a product or convolution is cut
+// into parts that the pool's threads take, since oneDNN's own teams (OpenMP) spin, and collapse on a busy machine.
 #pragma once
 
 #include <memory>
@@ -15,6 +16,18 @@ const dnnl::engine& dnnl_engine();
 /// Its name of a dtype, or nothing when it has none.
 std::optional<dnnl::memory::data_type> dnnl_type(DType dtype);
 
+/// While it lives, oneDNN makes and runs primitives for one thread, on this thread.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 /// An argument of a primitive: which, how it lies, and where.
 struct DnnlArgument {
   int index = 0;  ///< DNNL_ARG_SRC and the like
@@ -22,8 +35,14 @@ struct DnnlArgument {
   View view;
 };
 
-/// Executes a primitive over views. Their data begin at the views' first elements.
-std::unique_ptr<Step> make_dnnl_step(dnnl::primitive primitive, std::vector<DnnlArgument> arguments, std::string text);
+/// A primitive over views. Their data begin at the views' first elements.
+struct DnnlPart {
+  dnnl::primitive primitive;
+  std::vector<DnnlArgument> arguments;
+};
+
+/// Executes parts that do not depend on each other.
+std::unique_ptr<Step> make_dnnl_step(std::vector<DnnlPart> parts, std::string text);
 
 /// What a view shows of an array, in the order that a primitive wants, as bytes; made once.
 mlx::core::array reordered(const mlx::core::array& from, const View& view, const dnnl::memory::desc& from_desc,

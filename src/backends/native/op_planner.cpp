@@ -1,4 +1,6 @@
 // What an op's planner asks for, in terms of the plan that grows.
+#include <algorithm>
+
 #include "backends/native/arrays.hpp"
 #include "backends/native/builder.hpp"
 #include "backends/native/copy.hpp"
@@ -34,6 +36,13 @@ class AdoptStep final : public Step {
  private:
   View from_, to_;
 };
+
+bool host_within(const VerifiedList& list) {
+  return std::any_of(list.instructions.begin(), list.instructions.end(), [](const VerifiedInstruction& one) {
+    return has(one.op->traits, ops::Trait::host) ||
+           std::any_of(one.subprograms.begin(), one.subprograms.end(), host_within);
+  });
+}
 
 }  // namespace
 
@@ -92,10 +101,28 @@ View OpPlanner::updated(std::size_t operand, std::size_t i) {
   return copy;
 }
 
+View OpPlanner::array(std::size_t i) {
+  return builder_.array_view_of(builder_.value_of(builder_.instruction(instruction_).operands[i]));
+}
+
+SlotId OpPlanner::array_result(std::size_t i) {
+  const View view = builder_.new_view(Storage::array, result_type(i));
+  builder_.plan_->slots[view.slot].made_by_step = true;
+  builder_.place(static_cast<ValueId>(builder_.first_result(instruction_) + i), view);
+  return view.slot;
+}
+
+bool OpPlanner::calls_host() const {
+  const auto& lists = builder_.instruction(instruction_).subprograms;
+  return std::any_of(lists.begin(), lists.end(), host_within);
+}
+
+Result<std::unique_ptr<const Plan>> OpPlanner::subplan(std::size_t k) { return builder_.subplan(instruction_, k); }
+
 View OpPlanner::scratch(TensorType type) { return builder_.new_view(Storage::arena, type); }
 View OpPlanner::constant(mx::array array) { return builder_.constant_view(std::move(array)); }
 
-void OpPlanner::add(std::unique_ptr<Step> step, std::initializer_list<View> reads, std::initializer_list<View> writes) {
+void OpPlanner::add(std::unique_ptr<Step> step, std::span<const View> reads, std::span<const View> writes) {
   for (const View& v : reads) step->reads.push_back(v.slot);
   for (const View& v : writes) step->writes.push_back(v.slot);
   builder_.add_step(std::move(step));

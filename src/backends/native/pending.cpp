@@ -1,54 +1,29 @@
 // What no native planner takes becomes a program of its own for MLX.
-#include <functional>
 #include <map>
 
 #include "backends/native/builder.hpp"
+#include "backends/native/extract.hpp"
 #include "backends/native/fallback.hpp"
 #include "base/format.hpp"
 #include "program/verify.hpp"
 
 namespace reprise::native {
-namespace {
-
-/// Numbers the references of some instructions anew, as a program of their own needs them.
-class Extract {
- public:
-  Extract(const ProgramData& whole, std::function<Ref(const Ref&)> outer) : whole_(whole), outer_(std::move(outer)) {}
-
-  Instruction instruction(const Instruction& from, bool top) {
-    Instruction out = from;
-    for (Ref& ref : out.operands) ref = renumber(ref, top);
-    for (SubProgram& sub : out.subprograms) {
-      for (Instruction& inner : sub.instructions) inner = instruction(inner, false);
-      for (Ref& ref : sub.outputs) ref = renumber(ref, false);
-    }
-    return out;
-  }
-
-  ProgramData data;
-
- private:
-  Ref renumber(const Ref& ref, bool top) {
-    const auto i = static_cast<std::size_t>(ref.index);
-    if (ref.kind == RefKind::capture) {
-      const auto [it, added] = captures_.try_emplace(ref.index, static_cast<std::int64_t>(data.captures.size()));
-      if (added) data.captures.push_back(whole_.captures[i]);
-      return capture(it->second);
-    }
-    if (ref.kind == RefKind::constant) {
-      const auto [it, added] = constants_.try_emplace(ref.index, static_cast<std::int64_t>(data.constants.size()));
-      if (added) data.constants.push_back(whole_.constants[i]);
-      return constant(it->second);
-    }
-    return top ? outer_(ref) : ref;
-  }
-
-  const ProgramData& whole_;
-  std::function<Ref(const Ref&)> outer_;
-  std::map<std::int64_t, std::int64_t> captures_, constants_;
-};
-
-}  // namespace
+Result<std::unique_ptr<const Plan>> PlanBuilder::subplan(std::size_t i, std::size_t k) const {
+  const ProgramData& whole = typed_->program().data();
+  Extract extract(whole, [](const Ref& ref) { return ref.kind == RefKind::carry ? input(ref.index) : ref; });
+  const SubProgram& list = whole.instructions[i].subprograms[k];
+  for (const Instruction& one : list.instructions) extract.data.instructions.push_back(extract.instruction(one, true));
+  for (const Ref& ref : list.outputs) extract.data.outputs.push_back(extract.reference(ref));
+  extract.data.num_real_outputs = static_cast<std::int32_t>(extract.data.outputs.size());
+  std::vector<TensorType> carries;
+  for (const Ref& ref : instruction(i).operands) carries.push_back(values_[value_of(ref)].type);
+  extract.data.num_inputs = static_cast<std::int32_t>(carries.size());
+  auto verified = verify(Program(std::move(extract.data)));
+  if (!verified) return verified.error();
+  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), carries);
+  if (!typed) return typed.error();
+  return PlanBuilder(std::make_shared<const TypedProgram>(*std::move(typed))).build();
+}
 
 Status PlanBuilder::flush_fallback() {
   if (pending_.empty()) return {};

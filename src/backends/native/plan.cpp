@@ -6,11 +6,6 @@
 #include "base/format.hpp"
 
 namespace reprise::native {
-namespace {
-
-constexpr std::size_t kAlignment = 64;  // a cache line, and the widest vector
-
-}  // namespace
 
 std::int64_t View::size() const {
   std::int64_t n = 1;
@@ -122,7 +117,7 @@ void place_slots(Plan& plan) {
   std::vector<SlotId> order;
   for (SlotId s = 0; s < plan.slots.size(); ++s) {
     Slot& slot = plan.slots[s];
-    slot.bytes = (slot.bytes + kAlignment - 1) / kAlignment * kAlignment;
+    slot.bytes = (slot.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
     if (slot.storage == Storage::arena && slot.bytes > 0 && slot.first_step != UINT32_MAX) order.push_back(s);
   }
   std::sort(order.begin(), order.end(),

@@ -24,6 +24,9 @@ namespace reprise::native {
 
 using SlotId = std::uint32_t;
 
+/// Slots of an arena begin at multiples of a cache line, which is the widest vector too.
+inline constexpr std::size_t kArenaAlignment = 64;
+
 /// Elements of a slot, seen as a tensor.
 struct View {
   SlotId slot = 0;

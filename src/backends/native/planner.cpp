@@ -270,7 +270,8 @@ Result<std::unique_ptr<const Plan>> PlanBuilder::build() {
   find_units();
   for (const std::size_t u : order_of_units()) REPRISE_RETURN_IF_ERROR(emit(units_[u]));
   REPRISE_RETURN_IF_ERROR(flush_fallback());
-  if (native_steps_ == 0) return std::unique_ptr<const Plan>();
+  // A program that only passes values on needs no step at all.
+  if (native_steps_ == 0 && !plan_->steps.empty()) return std::unique_ptr<const Plan>();
   finish_outputs();
   place_slots(*plan_);
   return std::unique_ptr<const Plan>(std::move(plan_));

@@ -6,6 +6,7 @@
 #include "backends/native/kernels/gemm.hpp"
 #include "backends/native/onednn.hpp"
 #include "base/format.hpp"
+#include "reprise/executable.hpp"
 
 namespace reprise::native {
 namespace {
@@ -112,6 +113,35 @@ bool own_kernel_is_better(DType dtype, const GemmShape& s) {
   return s.m <= 2 || s.m * s.n * s.k <= kSmall;
 }
 
+/// How a product is cut into parts for threads: along one axis of (batch, rows, columns).
+struct Cut {
+  std::size_t axis;
+  std::int64_t size, parts, unit;
+
+  std::pair<std::int64_t, std::int64_t> part(std::int64_t p) const {
+    const std::int64_t units = (size + unit - 1) / unit;
+    const std::int64_t begin = units * p / parts * unit;
+    return {begin, std::min(size, units * (p + 1) / parts * unit) - begin};
+  }
+};
+
+/// Multiplications below which a part is not worth another thread (about 10 us).
+constexpr std::int64_t kWorthAPart = 512 * 1024;
+/// Columns and rows are cut at multiples of what the kernels' registers hold.
+constexpr std::int64_t kColumnUnit = 64, kRowUnit = 32;
+
+Cut cut_of(const GemmShape& s) {
+  const std::int64_t most = std::clamp<std::int64_t>(s.batch * s.m * s.n * s.k / kWorthAPart, 1, threads());
+  Cut cut{0, s.batch, most, 1};
+  if (s.batch < most) {
+    // Along columns each part reads its own of B, which is what kernels pack.
+    cut = s.n / kColumnUnit >= most ? Cut{2, s.n, most, kColumnUnit} : Cut{1, s.m, most, kRowUnit};
+  }
+  cut.parts = std::min(cut.parts, (cut.size + cut.unit - 1) / cut.unit);
+  if (cut.parts <= 1) cut = {0, s.batch, 1, s.batch};
+  return cut;
+}
+
 }  // namespace
 
 Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
@@ -177,31 +207,61 @@ Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
     return Desc({x.batch.size, x.rows.size, x.columns.size}, *data_type, dnnl::memory::dims{batch, rows, columns});
   };
   if ((s.batch > 1 && (s.a_batch == 0 || s.b_batch == 0))) return decline("a batch that repeats one matrix");
-  const Desc a_desc = desc_of(a), b_plain = desc_of(b);
   const Desc c_desc({s.batch, s.m, s.n}, *data_type, dnnl::memory::dims{s.c_batch, s.c_m, 1});
-  const mlx::core::array* weights = op.fixed(b.view);
+  const Desc a_desc = desc_of(a), b_desc = desc_of(b);
   try {
-    dnnl::primitive_attr attr;
-    attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const Desc b_any({s.batch, s.k, s.n}, *data_type, dnnl::memory::format_tag::any);
-    const dnnl::matmul::primitive_desc pd(dnnl_engine(), a_desc, weights ? b_any : b_plain, c_desc, attr);
-    const Desc b_desc = pd.weights_desc();
-    View b_view = b.view;
-    std::string packed;
-    if (weights && b_desc != b_plain) {
-      b_view = op.constant(reordered(*weights, b.view, b_plain, b_desc));
-      packed = ", weights packed";
+    const OneThread one;
+    const Cut cut = cut_of(s);
+    std::vector<DnnlPart> parts;
+    std::string kernel;
+    View b_view = b.view, scratch = out;
+    for (std::int64_t p = 0; p < cut.parts; ++p) {
+      const auto [begin, size] = cut.part(p);
+      const auto piece = [&](const Desc& whole, const View& view, std::optional<std::size_t> axis) {
+        if (!axis) return std::pair(whole, view);
+        auto dims = whole.get_dims();
+        const auto strides = whole.get_strides();
+        dims[*axis] = size;
+        View shifted = view;
+        shifted.offset += begin * strides[*axis];
+        return std::pair(Desc(dims, *data_type, strides), shifted);
+      };
+      constexpr std::size_t kBatch = 0, kRows = 1, kColumns = 2;
+      using Axis = std::optional<std::size_t>;
+      const bool batch = cut.axis == kBatch;
+      const auto [a_part, a_at] = piece(a_desc, a.view, batch || cut.axis == kRows ? Axis(cut.axis) : Axis());
+      const auto [b_plain, b_from] = piece(b_desc, b.view, batch || cut.axis == kColumns ? Axis(cut.axis) : Axis());
+      const auto [c_part, c_at] = piece(c_desc, out, cut.axis);
+      const mlx::core::array* weights = op.fixed(b.view);
+      dnnl::primitive_attr attr;
+      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      const Desc b_any(b_plain.get_dims(), *data_type, dnnl::memory::format_tag::any);
+      const dnnl::matmul::primitive_desc pd(dnnl_engine(), a_part, weights ? b_any : b_plain, c_part, attr);
+      const Desc b_part = pd.weights_desc();
+      kernel = pd.impl_info_str();
+      View b_at = b_from;
+      if (weights && b_part != b_plain) {
+        b_at = op.constant(reordered(*weights, b_from, b_plain, b_part));
+        kernel += ", weights packed";
+      }
+      std::vector<DnnlArgument> arguments{
+          {DNNL_ARG_SRC, a_part, a_at}, {DNNL_ARG_WEIGHTS, b_part, b_at}, {DNNL_ARG_DST, c_part, c_at}};
+      if (const auto bytes = static_cast<std::int64_t>(pd.scratchpad_desc().get_size()); bytes > 0) {
+        scratch = op.scratch({DType::uint8, {bytes}});
+        arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), scratch});
+      }
+      parts.push_back({dnnl::matmul(pd), std::move(arguments)});
     }
-    std::vector<DnnlArgument> arguments{
-        {DNNL_ARG_SRC, a_desc, a.view}, {DNNL_ARG_WEIGHTS, b_desc, b_view}, {DNNL_ARG_DST, c_desc, out}};
-    View scratch = out;
-    if (const auto bytes = static_cast<std::int64_t>(pd.scratchpad_desc().get_size()); bytes > 0) {
-      scratch = op.scratch({DType::uint8, {bytes}});
-      arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), scratch});
+    std::vector<View> reads, writes;
+    for (const DnnlPart& part : parts) {
+      for (const DnnlArgument& argument : part.arguments) {
+        const bool read = argument.index == DNNL_ARG_SRC || argument.index == DNNL_ARG_WEIGHTS;
+        (read ? reads : writes).push_back(argument.view);
+      }
     }
-    op.add(make_dnnl_step(dnnl::matmul(pd), std::move(arguments),
-                          fmt::format("gemm {} (oneDNN {}{})", sizes, pd.impl_info_str(), packed)),
-           {a.view, b_view}, {out, scratch});
+    const std::string in_parts = cut.parts > 1 ? fmt::format(" in {} parts", cut.parts) : "";
+    op.add(make_dnnl_step(std::move(parts), fmt::format("gemm {} (oneDNN {}{})", sizes, kernel, in_parts)), reads,
+           writes);
     return {};
   } catch (const dnnl::error& e) {
     return decline(fmt::format("oneDNN: {}", e.what()));

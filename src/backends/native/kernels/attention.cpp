@@ -50,8 +50,8 @@ float mask_value(const AttentionMask& mask, std::int64_t at) {
     case DType::int16: value = value_at<std::int16_t>(mask.data, at); break;
     case DType::int32: value = value_at<std::int32_t>(mask.data, at); break;
     case DType::int64: value = value_at<std::int64_t>(mask.data, at); break;
-    case DType::float16: value = float_of_half(static_cast<const std::uint16_t*>(mask.data)[at]); break;
-    case DType::bfloat16: value = float_of_bfloat(static_cast<const std::uint16_t*>(mask.data)[at]); break;
+    case DType::float16: value = widen(static_cast<const Float16*>(mask.data)[at]); break;
+    case DType::bfloat16: value = widen(static_cast<const BFloat16*>(mask.data)[at]); break;
     case DType::float64: {
       const double wide = static_cast<const double*>(mask.data)[at];
       return mask.hides ? (wide == 0 ? kHidden : 0) : static_cast<float>(wide);
