@@ -72,14 +72,14 @@ CLI::Option* add_number(CLI::App& command, const std::string& name, std::optiona
 
 /// The options --backend, --device and --threads, as every command that runs something has them.
 struct Target {
-  std::string backend = "mlx";
+  std::string backend = "auto";
   std::string device = "cpu";
   std::optional<int> threads;
 };
 void add_target_options(CLI::App& command, Target& target);
 
 struct ResolvedTarget {
-  Backend backend = Backend::mlx;
+  Backend backend = Backend::automatic;
   Device device;
 };
 /// Applies --threads and turns the names into values.

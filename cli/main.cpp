@@ -73,7 +73,9 @@ Status flush() {
 }
 
 void add_target_options(CLI::App& command, Target& target) {
-  command.add_option("--backend", target.backend, "Who computes: mlx")->type_name("NAME")->capture_default_str();
+  command.add_option("--backend", target.backend, "Who computes: native (CPU), mlx, or auto, the faster on the device")
+      ->type_name("NAME")
+      ->capture_default_str();
   command.add_option("--device", target.device, "Where: cpu, cuda or cuda:N")->type_name("NAME")->capture_default_str();
   add_number(command, "--threads", target.threads, "Most threads that work at once (default: the CPUs granted)")
       ->type_name("N");

@@ -6,7 +6,7 @@ set(reprise_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Reprise)
 # An installed program finds libreprise.so beside itself, and both find libmlx.so where it was at link time. (CMake's
 # INSTALL_RPATH_USE_LINK_PATH would leave that folder out when it lies in the source tree, as build/venv does.)
 file(RELATIVE_PATH reprise_lib_from_bin /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-set_target_properties(reprise PROPERTIES INSTALL_RPATH "$ORIGIN;$<TARGET_FILE_DIR:mlx>")
+set_target_properties(reprise PROPERTIES INSTALL_RPATH "$ORIGIN;$<TARGET_FILE_DIR:mlx>;$<TARGET_FILE_DIR:DNNL::dnnl>")
 set_target_properties(reprise_cli PROPERTIES INSTALL_RPATH "$ORIGIN/${reprise_lib_from_bin};$<TARGET_FILE_DIR:mlx>")
 
 install(TARGETS reprise EXPORT RepriseTargets)

@@ -41,13 +41,17 @@ std::string to_string(const Device& device);
 Result<Device> parse_device(std::string_view text);
 
 enum class Backend : std::uint8_t {
-  mlx,     ///< complete, on every device that MLX has
-  native,  ///< fast, on the CPU; not finished, and refused unless built with REPRISE_NATIVE
+  automatic,  ///< the fastest on the device: `native` on the CPU, `mlx` elsewhere
+  mlx,        ///< complete, on every device that MLX has
+  native,     ///< fast, on the CPU; what has no kernel of its own runs through `mlx`, step by step
 };
+/// From "auto", "mlx" or "native". Errors: unknown text.
 Result<Backend> parse_backend(std::string_view text);
+/// What `automatic` stands for on the device; others stay.
+Backend resolve(Backend backend, const Device& device);
 
 struct CompileOptions {
-  Backend backend = Backend::mlx;
+  Backend backend = Backend::automatic;
   Device device = Device::cpu();
   std::size_t max_specialisations = 16;  ///< kept at once; at least 1
   std::int64_t max_value_bytes = 0;      ///< refuse programs with a larger value; 0: the machine's memory

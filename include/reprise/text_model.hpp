@@ -27,7 +27,7 @@ namespace reprise {
 using LoadProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 struct LoadOptions {
-  Backend backend = Backend::mlx;
+  Backend backend = Backend::automatic;
   Device device = Device::cpu();
   LoadProgress progress;
 };

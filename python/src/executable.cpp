@@ -269,7 +269,7 @@ void bind_executable(nb::module_& module) {
                            e.program()->num_inputs, e.program()->num_real_outputs);
       });
 
-  module.def("compile", compile_program, nb::arg("program"), nb::arg("device") = "cpu", nb::arg("backend") = "mlx",
+  module.def("compile", compile_program, nb::arg("program"), nb::arg("device") = "cpu", nb::arg("backend") = "auto",
              nb::kw_only(), nb::arg("max_specialisations") = 16, nb::arg("max_value_bytes") = 0,
              "Verifies the program and prepares it for a device: 'cpu', 'cuda' or 'cuda:N'. At most "
              "`max_specialisations` combinations of input types are kept ready. A program with a value larger than "

@@ -120,7 +120,7 @@ void bind_text_model(nb::module_& module) {
           "decode_program", [](const TextModel& m, std::int64_t n) { return unwrap(m.decode_program(n)); },
           nb::arg("capacity"), "The program that decodes one token, with caches of `capacity` rows.");
 
-  module.def("load_model", load, nb::arg("path"), nb::arg("device") = "cpu", nb::arg("backend") = "mlx",
+  module.def("load_model", load, nb::arg("path"), nb::arg("device") = "cpu", nb::arg("backend") = "auto",
              nb::sig("def load_model(path: str | os.PathLike[str], device: str = 'cpu', backend: str = 'mlx') -> "
                      "TextModel"),
              "Reads a GGUF file of the Llama family: F32, F16, BF16, Q4_0, Q4_1 or Q8_0 weights.");

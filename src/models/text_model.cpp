@@ -196,7 +196,7 @@ Result<TextModel> TextModel::load(const std::string& path, const LoadOptions& op
     return error.code() == ErrorCode::invalid_argument ? Error(ErrorCode::bad_file, error.message()) : error;
   }
   // MLX would make float32 of them, once for each program; the native kernels read a seventh less.
-  const DType scales = options.backend == Backend::native ? DType::float16 : DType::float32;
+  const DType scales = resolve(options.backend, options.device) == Backend::native ? DType::float16 : DType::float32;
   REPRISE_ASSIGN(LlamaWeights weights, load_llama_weights(file, config, options.progress, scales));
   return TextModel(std::make_shared<const Impl>(path, config, std::move(weights), *std::move(tokenizer), options));
 }

@@ -4,28 +4,17 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "backends/specialised.hpp"
+#include "backends/native/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
-#ifdef REPRISE_NATIVE
-#include "backends/native/specialised.hpp"
-#endif
 
 namespace reprise {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
-
-Result<std::shared_ptr<const Specialised>> prepare(std::shared_ptr<const TypedProgram> typed,
-                                                   const CompileOptions& options) {
-#ifdef REPRISE_NATIVE
-  if (options.backend == Backend::native) return native::specialise(std::move(typed));
-#endif
-  return mlx_backend::specialise(std::move(typed), options.device);
-}
 
 }  // namespace
 
@@ -53,7 +42,8 @@ class Executable::Impl {
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
     auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
-    auto made = prepare(std::move(shared), options_);
+    auto made = options_.backend == Backend::native ? native::specialise(std::move(shared))
+                                                    : mlx_backend::specialise(std::move(shared), options_.device);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
@@ -142,16 +132,13 @@ Status check_environment() {
 
 }  // namespace
 
-Result<Executable> compile(const Program& program, const CompileOptions& options) {
+Result<Executable> compile(const Program& program, const CompileOptions& wanted) {
   REPRISE_RETURN_IF_ERROR(check_environment());
+  CompileOptions options = wanted;
+  options.backend = resolve(wanted.backend, wanted.device);
   if (!mlx_backend::is_available(options.device)) {
     return make_error(ErrorCode::unsupported, "device {} is not available here", to_string(options.device));
   }
-#ifndef REPRISE_NATIVE
-  if (options.backend == Backend::native) {
-    return Error(ErrorCode::unsupported, "backend native is not part of this build; use mlx");
-  }
-#endif
   if (options.backend == Backend::native && options.device.kind != Device::Kind::cpu) {
     return make_error(ErrorCode::unsupported, "backend native runs on the CPU only; device {} needs backend mlx",
                       to_string(options.device));
@@ -188,13 +175,16 @@ Result<Device> parse_device(std::string_view text) {
   return device;
 }
 
+Backend resolve(Backend backend, const Device& device) {
+  if (backend != Backend::automatic) return backend;
+  return device.kind == Device::Kind::cpu ? Backend::native : Backend::mlx;
+}
+
 Result<Backend> parse_backend(std::string_view text) {
+  if (text == "auto") return Backend::automatic;
   if (text == "mlx") return Backend::mlx;
-#ifdef REPRISE_NATIVE
   if (text == "native") return Backend::native;
-#endif
-  if (text == "native") return make_error(ErrorCode::unsupported, "backend 'native' does not exist yet; use mlx");
-  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted mlx", text);
+  return make_error(ErrorCode::invalid_argument, "backend '{}' is unknown; wanted auto, native or mlx", text);
 }
 
 }  // namespace reprise

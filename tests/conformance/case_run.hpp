@@ -11,13 +11,8 @@
 
 namespace reprise::conformance {
 
-/// What every test is for, whether this machine has it or not: MLX on the CPU and on a GPU, and the native backend
-/// where it is built.
-#ifdef REPRISE_NATIVE
+/// What every test is for, whether this machine has it or not: MLX on the CPU and on a GPU, and the native backend.
 inline constexpr const char* kDevices[] = {"cpu", "cuda", "native"};
-#else
-inline constexpr const char* kDevices[] = {"cpu", "cuda"};
-#endif
 
 /// A test that runs once for each of kDevices, and is skipped where there is none.
 class OnDevice : public testing::TestWithParam<const char*> {

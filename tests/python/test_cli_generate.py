@@ -180,7 +180,7 @@ def test_prompt_files(tiny, tmp_path):
     (["--threads", "100000"], "threads is 100000"),
     (["--device", "gpu9"], "device 'gpu9' is unknown"),
     (["--device", "cuda:99"], "device cuda:99 is not available here"),
-    (["--backend", "native"], "backend 'native' does not exist yet"),
+    (["--backend", "fast"], "backend 'fast' is unknown"),
     (["--chat"], "chat template"),
     (["--prompt", "y"], "--prompt"),
     (["surplus"], "surplus"),

@@ -151,8 +151,8 @@ def test_loops_can_be_limited(folder):
 
 
 @pytest.mark.parametrize("words, says", [
-    (["--backend", "native"], "does not exist yet"),
-    (["--backend", "x"], "backend 'x' is unknown; wanted mlx"),
+    (["--backend", "fast"], "is unknown"),
+    (["--backend", "x"], "backend 'x' is unknown; wanted auto, native or mlx"),
     (["--backend="], "backend '' is unknown"),
     (["--device", "gpu9"], "device 'gpu9' is unknown; wanted cpu, cuda or cuda:N"),
     (["--device", "cuda:x"], "device 'cuda:x' is unknown"),

@@ -50,7 +50,7 @@ def reference(model_path, tokens):
     return Llama(model_path).logits(tokens)
 
 
-@pytest.mark.parametrize("backend", os.environ.get("REPRISE_TEST_BACKENDS", "mlx").split(","))
+@pytest.mark.parametrize("backend", ["mlx", "native"])
 def test_english_text(backend, model_path, tokens, reference, tmp_path):
     assert len(tokens) > 500
     ours = reprise_logits(model_path, tokens, tmp_path, backend)

@@ -5,6 +5,7 @@
 #include "ops/attention/attention.native.hpp"
 #include "ops/cast/cast.native.hpp"
 #include "ops/control/control.native.hpp"
+#include "ops/conv/conv.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/dot/quantized.native.hpp"
 #include "ops/norm/norm.native.hpp"
@@ -30,6 +31,7 @@ constexpr std::span<const Native> kNatives[] = {
     kNormNatives,
     kRopeNatives,
     kControlNatives,
+    kConvNatives,
 };
 // clang-format on
 

@@ -69,9 +69,22 @@ Decision plan_transpose(OpPlanner& op, const ops::AxesAttrs& attrs) {
 Decision plan_broadcast(OpPlanner& op, const ops::BroadcastAttrs& attrs) {
   View x = op[0];
   const std::size_t rank = attrs.shape.size();
-  std::vector<std::int64_t> strides(rank, 0);
+  Shape placed(rank, 1);
+  std::vector<std::size_t> axes;
   for (std::size_t i = 0; i < attrs.axes.size(); ++i) {
-    if (x.type.shape[i] != 1) strides[axis_of(attrs.axes[i], rank)] = x.strides[i];
+    axes.push_back(axis_of(attrs.axes[i], rank));
+    placed[axes[i]] = x.type.shape[i];
+  }
+  std::vector<std::int64_t> strides(rank, 0);
+  if (std::is_sorted(axes.begin(), axes.end())) {
+    for (std::size_t i = 0; i < axes.size(); ++i) strides[axes[i]] = x.strides[i];
+  } else {
+    // Axes that do not increase reshape the operand, row-major.
+    x = op.dense(0);
+    strides = dense_strides(placed);
+  }
+  for (std::size_t a = 0; a < rank; ++a) {
+    if (placed[a] == 1) strides[a] = 0;
   }
   x.strides = std::move(strides);
   op.set_view(std::move(x));
