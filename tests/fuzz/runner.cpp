@@ -32,12 +32,14 @@ class Plain : public Runner {
 // The program after a change that must not show.
 class Changed : public Runner {
  public:
-  Changed(std::string_view name, FuzzCase (*change)(const FuzzCase&)) : name_(name), change_(change) {}
+  Changed(std::string_view name, const CompileOptions& options, FuzzCase (*change)(const FuzzCase&))
+      : name_(name), options_(options), change_(change) {}
   std::string_view name() const override { return name_; }
-  Result<Outputs> run(const FuzzCase& one) const override { return run_on({}, change_(one)); }
+  Result<Outputs> run(const FuzzCase& one) const override { return run_on(options_, change_(one)); }
 
  private:
-  std::string_view name_;
+  std::string name_;
+  CompileOptions options_;
   FuzzCase (*change_)(const FuzzCase&);
 };
 
@@ -100,15 +102,23 @@ FuzzCase looped(const FuzzCase& one) {
 }  // namespace
 
 Result<std::unique_ptr<const Runner>> make_runner(std::string_view name) {
-  if (name == "mlx") return {std::make_unique<const Plain>("mlx", CompileOptions{})};
+  const CompileOptions mlx{.backend = Backend::mlx}, native{.backend = Backend::native};
+  if (name == "mlx") return {std::make_unique<const Plain>(name, mlx)};
+  if (name == "native") return {std::make_unique<const Plain>(name, native)};
   if (name.starts_with("mlx:")) {
     REPRISE_ASSIGN(const Device device, parse_device(name.substr(4)));
-    return {std::make_unique<const Plain>(name, CompileOptions{.device = device})};
+    return {std::make_unique<const Plain>(name, CompileOptions{.backend = Backend::mlx, .device = device})};
   }
-  if (name == "captured") return {std::make_unique<const Changed>("captured", captured)};
-  if (name == "looped") return {std::make_unique<const Changed>("looped", looped)};
-  if (name == "wide") return {std::make_unique<const Changed>("wide", widened)};
-  return make_error(ErrorCode::invalid_argument, "runner '{}' is unknown; wanted mlx, captured, looped or wide", name);
+  const bool on_native = name.starts_with("native-");
+  const std::string_view change = on_native ? name.substr(7) : name;
+  const CompileOptions& options = on_native ? native : mlx;
+  if (change == "captured") return {std::make_unique<const Changed>(name, options, captured)};
+  if (change == "looped") return {std::make_unique<const Changed>(name, options, looped)};
+  if (change == "wide") return {std::make_unique<const Changed>(name, options, widened)};
+  return make_error(ErrorCode::invalid_argument,
+                    "runner '{}' is unknown; wanted mlx, native, captured, looped, wide, native-captured or "
+                    "native-looped",
+                    name);
 }
 
 }  // namespace reprise::fuzz

@@ -3,11 +3,13 @@
 //   const auto runner = make_runner("mlx");
 //   Result<Outputs> outputs = (*runner)->run(one);
 //
-// "mlx"       the MLX backend on the CPU; "mlx:cuda" on another device
-// "captured"  the same with all inputs as captures: what a backend computes while it compiles
-// "looped"    the same with the whole program in a loop that turns once
-// "wide"      the same with whatever is not exact computed in the next wider dtype: another rounding everywhere. It
-//             stands for a second backend where there is none, and shows that the comparison allows what it must.
+// "mlx"              the MLX backend on the CPU; "mlx:cuda" on another device
+// "native"           the native backend
+// "captured"         MLX with all inputs as captures: what a backend computes while it compiles
+// "looped"           MLX with the whole program in a loop that turns once
+// "wide"             MLX with whatever is not exact computed in the next wider dtype: another rounding everywhere. It
+//                    shows that the comparison allows what it must.
+// "native-captured", "native-looped"  the same on the native backend
 //
 // A new backend is one more name here.
 #pragma once

@@ -45,7 +45,7 @@ TEST(NativeLoop, CarriesMoveBetweenSlots) {
            "    %3 = reduce_max %2 {axes = [0], keep_axes = false}\n    %4 = reduce_min %2 {axes = [0], keep_axes = "
            "false}\n"
            "    return %0, %3, %4, carry3\n",
-           "    %1 = cumulative_sum carry1 {axis = 0, reverse = false}\n    %2 = tanh %1\n"
+           "    %1 = cumulative_sum carry1 {axis = 0, reverse = false}\n    %2 = negate %1\n"
            "    return %0, %2, %1, %2\n",
            // On MLX: no native kernel.
            "    %1 = fft carry1 {length = 3, axis = 0}\n    %2 = real %1\n    return %0, %2, carry1, carry3\n",

@@ -301,6 +301,24 @@ class ElementwiseStep final : public Step {
     return {};
   }
 
+  std::optional<Bound> bound() const override {
+    const bool as_they_lie =
+        std::all_of(inputs_.begin(), inputs_.end(), [](const Input& in) { return in.access == Access::whole; });
+    if (rows_ != 1 || row_ > tile_ || !as_they_lie || !once_.empty()) return std::nullopt;
+    return Bound{scratch_bytes_, [this](const Frame& frame, std::byte* scratch, std::vector<BoundCall>& calls) {
+                   std::vector<std::byte*> pointers;
+                   for (const Input& in : inputs_) pointers.push_back(frame.at(in.view));
+                   for (const std::size_t offset : slot_offsets_) pointers.push_back(scratch + offset);
+                   for (const Output& out : outputs_) pointers.push_back(frame.at(out.view));
+                   for (const Instruction& one : each_) {
+                     calls.push_back({one.kernel,
+                                      {pointers[one.in[0]], pointers[one.in[1]], pointers[one.in[2]]},
+                                      pointers[one.out],
+                                      static_cast<std::size_t>(row_)});
+                   }
+                 }};
+  }
+
   std::string describe() const override { return description_; }
 
  private:

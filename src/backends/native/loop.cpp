@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "backends/native/arrays.hpp"
 #include "backends/native/replay.hpp"
@@ -105,6 +106,7 @@ class FixedLoop final : public Step {
         sources_(sources(parts_)) {
     collect_inputs(*parts_.cond, cond_inputs_);
     collect_inputs(*parts_.body, body_inputs_);
+    bind();
   }
 
   Status run(const Frame& frame) const override {
@@ -121,9 +123,18 @@ class FixedLoop final : public Step {
   using Addresses = std::vector<std::byte*>;
   using Arrays = std::vector<std::optional<mx::array>>;
 
+  /// One turn as kernel calls. The next turn has the carries' places the other way round.
+  struct BoundTurn {
+    std::vector<BoundCall> cond, body;
+    const std::byte* predicate = nullptr;
+    std::vector<std::pair<const std::byte*, std::byte*>> copies;
+  };
+
   struct Tables {
     Addresses cond, body, current, next;
     Arrays no_arrays;
+    std::vector<std::byte> scratch;
+    BoundTurn turns[2];
   };
 
   static void collect_inputs(const Plan& plan, std::vector<std::pair<SlotId, std::size_t>>& out) {
@@ -173,26 +184,8 @@ class FixedLoop final : public Step {
     if (cond.slots[predicate.slot].storage == Storage::array) t.cond[predicate.slot] = frame.at(memory_.predicate);
     const Frame cond_frame(t.cond, t.no_arrays, frame.options(), frame.threads());
     const Frame body_frame(t.body, t.no_arrays, frame.options(), frame.threads());
-    Turns turns(frame.options());
-    for (;;) {
-      for (const auto& [slot, k] : cond_inputs_) t.cond[slot] = t.current[k];
-      for (const auto& step : cond.steps) REPRISE_RETURN_IF_ERROR(step->run(cond_frame));
-      if (!holds(cond_frame.at(predicate), predicate.type.dtype)) break;
-      REPRISE_RETURN_IF_ERROR(turns.next());
-      for (const auto& [slot, k] : body_inputs_) t.body[slot] = t.current[k];
-      for (std::size_t k = 0; k < sources_.size(); ++k) {
-        if (sources_[k] == Source::placed) t.body[body.outputs[k].slot] = t.next[k];
-      }
-      for (const auto& step : body.steps) REPRISE_RETURN_IF_ERROR(step->run(body_frame));
-      for (std::size_t k = 0; k < sources_.size(); ++k) {
-        if (sources_[k] == Source::copied) {
-          std::memcpy(t.next[k], body_frame.at(body.outputs[k]), body.outputs[k].bytes());
-        }
-      }
-      for (std::size_t k = 0; k < sources_.size(); ++k) {
-        if (sources_[k] != Source::kept) std::swap(t.current[k], t.next[k]);
-      }
-    }
+    REPRISE_RETURN_IF_ERROR(bound_.empty() ? turn_steps(t, cond_frame, body_frame)
+                                           : turn_calls(t, cond_frame, body_frame));
     for (std::size_t k = 0; k < results_.size(); ++k) {
       std::byte* const to = frame.at(results_[k]);
       if (t.current[k] != to) std::memcpy(to, t.current[k], results_[k].bytes());
@@ -200,9 +193,107 @@ class FixedLoop final : public Step {
     return {};
   }
 
+  // Where the steps of a turn find the carries.
+  void address(Tables& t) const {
+    for (const auto& [slot, k] : cond_inputs_) t.cond[slot] = t.current[k];
+    for (const auto& [slot, k] : body_inputs_) t.body[slot] = t.current[k];
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (sources_[k] == Source::placed) t.body[parts_.body->outputs[k].slot] = t.next[k];
+    }
+  }
+
+  void swap_carries(Tables& t) const {
+    for (std::size_t k = 0; k < sources_.size(); ++k) {
+      if (sources_[k] != Source::kept) std::swap(t.current[k], t.next[k]);
+    }
+  }
+
+  Status turn_steps(Tables& t, const Frame& cond_frame, const Frame& body_frame) const {
+    const Plan &cond = *parts_.cond, &body = *parts_.body;
+    const View& predicate = cond.outputs[0];
+    Turns turns(cond_frame.options());
+    for (;;) {
+      address(t);
+      for (const auto& step : cond.steps) REPRISE_RETURN_IF_ERROR(step->run(cond_frame));
+      if (!holds(cond_frame.at(predicate), predicate.type.dtype)) return {};
+      REPRISE_RETURN_IF_ERROR(turns.next());
+      for (const auto& step : body.steps) REPRISE_RETURN_IF_ERROR(step->run(body_frame));
+      for (std::size_t k = 0; k < sources_.size(); ++k) {
+        if (sources_[k] != Source::copied) continue;
+        std::memcpy(t.next[k], body_frame.at(body.outputs[k]), body.outputs[k].bytes());
+      }
+      swap_carries(t);
+    }
+  }
+
+  // A loop over a few numbers costs what its kernels cost: no step, no table in between.
+  Status turn_calls(Tables& t, const Frame& cond_frame, const Frame& body_frame) const {
+    t.scratch.resize(scratch_bytes_ + kArenaAlignment);
+    void* start = t.scratch.data();
+    std::size_t space = t.scratch.size();
+    auto* const scratch = static_cast<std::byte*>(std::align(kArenaAlignment, scratch_bytes_, start, space));
+    for (BoundTurn& turn : t.turns) {
+      address(t);
+      turn.cond.clear();
+      turn.body.clear();
+      turn.copies.clear();
+      std::byte* at = scratch;
+      for (std::size_t i = 0; i < bound_.size(); ++i) {
+        const bool in_cond = i < parts_.cond->steps.size();
+        bound_[i].append(in_cond ? cond_frame : body_frame, at, in_cond ? turn.cond : turn.body);
+        at += rounded(bound_[i].scratch_bytes);
+      }
+      turn.predicate = cond_frame.at(parts_.cond->outputs[0]);
+      for (std::size_t k = 0; k < sources_.size(); ++k) {
+        if (sources_[k] == Source::copied) {
+          turn.copies.emplace_back(body_frame.at(parts_.body->outputs[k]), t.next[k]);
+        } else {
+          turn.copies.emplace_back(nullptr, nullptr);
+        }
+      }
+      swap_carries(t);
+    }
+    const DType dtype = parts_.cond->outputs[0].type.dtype;
+    Turns turns(cond_frame.options());
+    for (;;) {
+      for (const BoundTurn& turn : t.turns) {
+        for (const BoundCall& call : turn.cond) call.kernel(call.in, call.out, call.n);
+        if (!holds(turn.predicate, dtype)) return {};
+        REPRISE_RETURN_IF_ERROR(turns.next());
+        for (const BoundCall& call : turn.body) call.kernel(call.in, call.out, call.n);
+        for (std::size_t k = 0; k < turn.copies.size(); ++k) {
+          const auto& [from, to] = turn.copies[k];
+          if (from) std::memcpy(to, from, results_[k].bytes());
+        }
+        swap_carries(t);
+      }
+    }
+  }
+
+  static std::size_t rounded(std::size_t bytes) {
+    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+  }
+
+  // The steps' calls, when all of them are only that.
+  void bind() {
+    for (const Plan* plan : {parts_.cond.get(), parts_.body.get()}) {
+      for (const auto& step : plan->steps) {
+        auto bound = step->bound();
+        if (!bound) {
+          bound_.clear();
+          return;
+        }
+        scratch_bytes_ += rounded(bound->scratch_bytes);
+        bound_.push_back(*std::move(bound));
+      }
+    }
+  }
+
   LoopParts parts_;
   std::vector<View> from_, results_;
   LoopMemory memory_;
+  std::vector<Bound> bound_;  ///< of the condition's steps, then of the body's
+  std::size_t scratch_bytes_ = 0;
   std::vector<Source> sources_;
   std::vector<std::pair<SlotId, std::size_t>> cond_inputs_, body_inputs_;
   mutable Pool<Tables> pool_;

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -104,6 +105,14 @@ class Frame {
   int threads_;
 };
 
+/// A call of an element-wise kernel at fixed addresses.
+struct BoundCall {
+  void (*kernel)(const void* const* in, void* out, std::size_t n);
+  const void* in[3];
+  void* out;
+  std::size_t n;
+};
+
 /// One kernel call, sizes and all. Immutable; many threads run it at once, each with its own frame.
 class Step {
  public:
@@ -113,6 +122,14 @@ class Step {
   virtual std::string describe() const = 0;
   /// Called once, when the whole plan stands and this is its step `index`.
   virtual void finish(const struct Plan& plan, std::uint32_t index);
+
+  /// A step that is only a few calls may give them, for a loop that repeats them without the step. They stay right as
+  /// long as the frame's addresses and the scratch memory do. Empty when it is more than that.
+  struct Bound {
+    std::size_t scratch_bytes = 0;
+    std::function<void(const Frame&, std::byte* scratch, std::vector<BoundCall>& calls)> append;
+  };
+  virtual std::optional<Bound> bound() const { return std::nullopt; }
 
   std::vector<SlotId> reads;
   std::vector<SlotId> writes;

@@ -189,6 +189,13 @@ class CacheStep final : public Step {
   Parts p_;
 };
 
+Decision declined_sinks(const OpPlanner& op, std::size_t at) {
+  if (op.size() <= at) return {};
+  const DType dtype = op[at].type.dtype;
+  if (is_float32_or_less(dtype)) return {};
+  return decline(fmt::format("sinks of {}", name(dtype)));
+}
+
 }  // namespace
 
 Decision plan_sdpa(OpPlanner& op, const ops::ScaleAttrs& attrs, Masking masking) {
@@ -200,6 +207,7 @@ Decision plan_sdpa(OpPlanner& op, const ops::ScaleAttrs& attrs, Masking masking)
       return decline("an integer mask is rounded to 16 bits first");
     }
   }
+  if (auto no = declined_sinks(op, sinks_at)) return no;
   auto p = parts_of(op, attrs.scale);
   if (masking == Masking::array) {
     p.mask = op[3];
@@ -219,6 +227,7 @@ Decision plan_sdpa(OpPlanner& op, const ops::ScaleAttrs& attrs, Masking masking)
 
 Decision plan_sdpa_key_masked(OpPlanner& op, const ops::KeyMaskedAttrs& attrs) {
   if (auto no = declined_dtypes(op)) return no;
+  if (auto no = declined_sinks(op, 4)) return no;
   auto p = parts_of(op, attrs.scale);
   p.mask = op[3];
   p.mask_batch = 0;
