@@ -17,6 +17,7 @@
 #include "ops/select/select.native.hpp"
 #include "ops/shape/shape.native.hpp"
 #include "ops/slice/slice.native.hpp"
+#include "ops/sort/sort.native.hpp"
 
 namespace reprise::native {
 namespace {
@@ -27,6 +28,7 @@ constexpr std::span<const Native> kNatives[] = {
     kSliceNatives,
     kFillNatives,
     kIndexNatives,
+    kSortNatives,
     kCastNatives,
     kSelectNatives,
     kDotNatives,
