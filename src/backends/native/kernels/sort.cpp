@@ -65,20 +65,29 @@ struct SignedOrder {
   static Bits bits(Key k) { return static_cast<Bits>(k ^ kTop); }
 };
 
-/// Both zeros have one key, and all NaN have the greatest.
-template <typename T, T kInfinityBits>
+/// Both zeros have one key, and all NaN have the greatest. Without branches, so that it becomes vector code.
+template <typename T, T kInfinity>
 struct FloatOrder {
   using Key = T;
   using Bits = T;
+  using Signed = std::make_signed_t<T>;
   static constexpr bool kFloating = true;
-  static constexpr T kTop = static_cast<T>(T{1} << (8 * sizeof(T) - 1));
-  static constexpr T kInfinity = kInfinityBits;
+  static constexpr int kLast = 8 * sizeof(T) - 1;
+  static constexpr T kTop = static_cast<T>(T{1} << kLast);
+
+  /// All ones or none.
+  static T mask_if(bool condition) { return static_cast<T>(-static_cast<Signed>(condition)); }
+  static T is_nan(Bits b) { return mask_if(static_cast<Signed>(b & (kTop - 1)) > static_cast<Signed>(kInfinity)); }
   static Key key(Bits b) {
-    const Bits size = static_cast<Bits>(b & (kTop - 1));
-    const Key ordered = static_cast<Key>((b & kTop) != 0 ? kTop - size : kTop + size);
-    return size > kInfinity ? static_cast<Key>(~Key{0}) : ordered;
+    const T negative = static_cast<T>(static_cast<Signed>(b) >> kLast);
+    const T size = static_cast<T>(b & (kTop - 1));
+    return static_cast<Key>((kTop + ((size ^ negative) - negative)) | is_nan(b));
   }
-  static Bits bits(Key k) { return static_cast<Bits>(k >= kTop ? k - kTop : kTop | (kTop - k)); }
+  static Bits bits(Key k) {
+    const T negative = static_cast<T>(~static_cast<T>(static_cast<Signed>(k) >> kLast));
+    const T size = static_cast<T>((static_cast<T>(k - kTop) ^ negative) - negative);
+    return static_cast<Bits>(size | (negative & kTop));
+  }
 };
 using Float32Order = FloatOrder<std::uint32_t, 0x7F800000u>;
 
@@ -103,8 +112,8 @@ unsigned to_keys(const std::byte* x, std::int64_t n, bool descending, std::byte*
     Key nan = 0, negative_zero = 0;
     for (std::int64_t i = 0; i < n; ++i) {
       const Bits b = from[i];
-      nan = static_cast<Key>(nan | ((b & (Order::kTop - 1)) > Order::kInfinity ? 1 : 0));
-      negative_zero = static_cast<Key>(negative_zero | (b == Order::kTop ? 1 : 0));
+      nan = static_cast<Key>(nan | Order::is_nan(b));
+      negative_zero = static_cast<Key>(negative_zero | Order::mask_if(b == Order::kTop));
       to[i] = static_cast<Key>(Order::key(b) ^ flip);
     }
     return (nan ? kNan : 0u) | (negative_zero ? kNegativeZero : 0u);
@@ -152,6 +161,9 @@ KeyFns fns_of() {
   return fns;
 }
 
+/// Without vectors Highway's sort of 128-bit keys ends the process.
+bool has_vector_sort() { return HWY_TARGET != HWY_SCALAR && HWY_TARGET != HWY_EMU128; }
+
 KeyFns key_fns(DType dtype) {
   switch (dtype) {
     case DType::bool_:
@@ -185,11 +197,21 @@ namespace reprise::native {
 namespace {
 
 HWY_EXPORT(key_fns);
+HWY_EXPORT(has_vector_sort);
 
 /// Rows up to this length are sorted by one thread each, longer ones one after the other by all threads.
 constexpr std::int64_t kLongRow = 64 * 1024;
 
 // --- Sorting keys
+
+template <typename T>
+void sort_part(T* keys, std::int64_t n) {
+  if (HWY_DYNAMIC_DISPATCH(has_vector_sort)()) {
+    hwy::Sorter()(keys, static_cast<std::size_t>(n), hwy::SortAscending());
+  } else {
+    std::sort(keys, keys + n);
+  }
+}
 
 template <typename T>
 void merge(const T* a, const T* a_end, const T* b, const T* b_end, T* out) {
@@ -226,7 +248,7 @@ T* sort_keys(T* keys, std::int64_t n, T* other, int threads) {
   const auto bound = [&](std::int64_t part) { return n * part / parts; };
   parallel_for(threads, parts, 1, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t p = begin; p < end; ++p) {
-      hwy::Sorter()(keys + bound(p), static_cast<std::size_t>(bound(p + 1) - bound(p)), hwy::SortAscending());
+      sort_part(keys + bound(p), bound(p + 1) - bound(p));
     }
   });
   for (std::int64_t width = 1; width < parts; width *= 2) {
