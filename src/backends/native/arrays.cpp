@@ -22,9 +22,9 @@ mx::array dense_copy(const mx::array& x, int threads) {
   mx::array out = new_array(type);
   const std::vector<std::int64_t> strides(x.strides().begin(), x.strides().end());
   if (x.size() > 0) {
-    copy_strided(reinterpret_cast<const std::byte*>(x.data<char>()), strides,
-                 reinterpret_cast<std::byte*>(out.data<char>()), dense_strides(type.shape), type.shape, x.itemsize(),
-                 threads);
+    StridedCopy(type.shape, strides, dense_strides(type.shape), x.itemsize())
+        .run(reinterpret_cast<const std::byte*>(x.data<char>()), reinterpret_cast<std::byte*>(out.data<char>()),
+             threads);
   }
   return out;
 }

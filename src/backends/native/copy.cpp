@@ -10,17 +10,7 @@
 namespace reprise::native {
 namespace {
 
-struct Axis {
-  std::int64_t size, from, to;  // strides in elements
-};
-
-// The axes of both, joined.
-std::vector<Axis> joined(std::span<const std::int64_t> from, std::span<const std::int64_t> to, const Shape& shape) {
-  const std::span<const std::int64_t> both[] = {from, to};
-  std::vector<Axis> out;
-  for (const SharedAxis& axis : join_axes(shape, both)) out.push_back({axis.size, axis.strides[0], axis.strides[1]});
-  return out;
-}
+using Axis = StridedCopy::Axis;
 
 template <typename T>
 void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_stride, std::int64_t n) {
@@ -86,26 +76,18 @@ struct alignas(4) Wide8 {
   std::uint32_t half[2];
 };
 
-void copy_joined(const std::byte* from, std::byte* to, std::span<const Axis> axes, std::size_t element_bytes,
-                 int threads) {
-  switch (element_bytes) {
-    case 1: return copy_typed<std::uint8_t>(from, to, axes, threads);
-    case 2: return copy_typed<std::uint16_t>(from, to, axes, threads);
-    case 4: return copy_typed<std::uint32_t>(from, to, axes, threads);
-    default: return copy_typed<Wide8>(from, to, axes, threads);
-  }
-}
-
 class CopyStep final : public Step {
  public:
-  CopyStep(View from, View to) : from_(std::move(from)), to_(std::move(to)) {
-    axes_ = joined(from_.strides, to_.strides, from_.type.shape);
+  CopyStep(View from, View to)
+      : from_(std::move(from)),
+        to_(std::move(to)),
+        copy_(from_.type.shape, from_.strides, to_.strides, size_of(to_.type.dtype)) {
     reads = {from_.slot};
     writes = {to_.slot};
   }
 
   Status run(const Frame& frame) const override {
-    copy_joined(frame.at(from_), frame.at(to_), axes_, size_of(to_.type.dtype), frame.threads());
+    copy_.run(frame.at(from_), frame.at(to_), frame.threads());
     return {};
   }
 
@@ -113,17 +95,27 @@ class CopyStep final : public Step {
 
  private:
   View from_, to_;
-  std::vector<Axis> axes_;
+  StridedCopy copy_;
 };
 
 }  // namespace
 
-std::unique_ptr<Step> make_copy_step(const View& from, const View& to) { return std::make_unique<CopyStep>(from, to); }
-
-void copy_strided(const std::byte* from, std::span<const std::int64_t> from_strides, std::byte* to,
-                  std::span<const std::int64_t> to_strides, const Shape& shape, std::size_t element_bytes,
-                  int threads) {
-  copy_joined(from, to, joined(from_strides, to_strides, shape), element_bytes, threads);
+StridedCopy::StridedCopy(const Shape& shape, std::span<const std::int64_t> from_strides,
+                         std::span<const std::int64_t> to_strides, std::size_t element_bytes)
+    : element_bytes_(element_bytes) {
+  const std::span<const std::int64_t> both[] = {from_strides, to_strides};
+  for (const SharedAxis& axis : join_axes(shape, both)) axes_.push_back({axis.size, axis.strides[0], axis.strides[1]});
 }
+
+void StridedCopy::run(const std::byte* from, std::byte* to, int threads) const {
+  switch (element_bytes_) {
+    case 1: return copy_typed<std::uint8_t>(from, to, axes_, threads);
+    case 2: return copy_typed<std::uint16_t>(from, to, axes_, threads);
+    case 4: return copy_typed<std::uint32_t>(from, to, axes_, threads);
+    default: return copy_typed<Wide8>(from, to, axes_, threads);
+  }
+}
+
+std::unique_ptr<Step> make_copy_step(const View& from, const View& to) { return std::make_unique<CopyStep>(from, to); }
 
 }  // namespace reprise::native

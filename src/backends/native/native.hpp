@@ -46,6 +46,8 @@ class OpPlanner {
   View dense(std::size_t i);
   /// A dense copy of any view.
   View dense(const View& view);
+  /// A view's elements as `astype` makes them; the view itself where it has that dtype.
+  View cast(const View& view, DType dtype);
   /// The array that a view shows part of, when it is the same for all replays, else null.
   const mlx::core::array* fixed(const View& view) const;
 

@@ -8,12 +8,16 @@
 #include "ops/conv/conv.native.hpp"
 #include "ops/dot/dot.native.hpp"
 #include "ops/dot/quantized.native.hpp"
+#include "ops/fill/fill.native.hpp"
+#include "ops/index/index.native.hpp"
 #include "ops/norm/norm.native.hpp"
 #include "ops/reduce/reduce.native.hpp"
 #include "ops/rope/rope.native.hpp"
 #include "ops/scan/scan.native.hpp"
 #include "ops/select/select.native.hpp"
 #include "ops/shape/shape.native.hpp"
+#include "ops/slice/slice.native.hpp"
+#include "ops/sort/sort.native.hpp"
 
 namespace reprise::native {
 namespace {
@@ -21,6 +25,10 @@ namespace {
 // clang-format off
 constexpr std::span<const Native> kNatives[] = {
     kShapeNatives,
+    kSliceNatives,
+    kFillNatives,
+    kIndexNatives,
+    kSortNatives,
     kCastNatives,
     kSelectNatives,
     kDotNatives,

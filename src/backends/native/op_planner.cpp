@@ -4,7 +4,9 @@
 #include "backends/native/arrays.hpp"
 #include "backends/native/builder.hpp"
 #include "backends/native/copy.hpp"
+#include "backends/native/elementwise.hpp"
 #include "base/format.hpp"
+#include "ops/registry.hpp"
 #include "program/mlx_convert.hpp"
 
 namespace reprise::native {
@@ -55,6 +57,18 @@ View OpPlanner::dense(std::size_t i) {
   return builder_.dense_of(builder_.value_of(builder_.instruction(instruction_).operands[i]));
 }
 View OpPlanner::dense(const View& view) { return builder_.dense_of(view); }
+
+View OpPlanner::cast(const View& view, DType dtype) {
+  if (view.type.dtype == dtype) return view;
+  const View out = scratch({dtype, view.type.shape});
+  GroupMember member;
+  member.op = ops::find_def("astype");
+  member.operands = {0};
+  member.dtype = dtype;
+  member.result = out;
+  add(make_elementwise_step({view.type.shape, {view}, {std::move(member)}}), {view}, {out});
+  return out;
+}
 
 const mx::array* OpPlanner::fixed(const View& view) const {
   const Slot& slot = builder_.plan_->slots[view.slot];

@@ -5,6 +5,7 @@
 #include "backends/native/copy.hpp"
 #include "backends/native/kernels/attention.hpp"
 #include "backends/native/kernels/floats.hpp"
+#include "backends/native/kernels/indices.hpp"
 #include "base/format.hpp"
 
 namespace reprise::native {
@@ -118,13 +119,19 @@ class CacheStep final : public Step {
     bool written_so_far = false;  ///< query i sees keys j <= start + i
   };
 
-  explicit CacheStep(Parts parts) : p_(std::move(parts)) {}
+  explicit CacheStep(Parts parts) : p_(std::move(parts)) {
+    const auto copy = [](const View& rows, const View& cache) {
+      return StridedCopy(rows.type.shape, rows.strides, cache.strides, size_of(cache.type.dtype));
+    };
+    copy_k_ = copy(p_.new_k, p_.k_cache);
+    copy_v_ = copy(p_.new_v, p_.v_cache);
+  }
 
   Status run(const Frame& frame) const override {
     Attention a = p_.shape;
     const std::int64_t start = start_of(frame);
-    write(frame, p_.new_k, p_.k_cache, start);
-    write(frame, p_.new_v, p_.v_cache, start);
+    write(frame, p_.new_k, p_.k_cache, copy_k_, start);
+    write(frame, p_.new_v, p_.v_cache, copy_v_, start);
     a.q = tensor_of(frame, p_.q, false);
     a.k = tensor_of(frame, p_.k_cache, false);
     a.v = tensor_of(frame, p_.v_cache, false);
@@ -145,34 +152,19 @@ class CacheStep final : public Step {
   }
 
  private:
-  // Where the new rows go: offset, in its own dtype, clamped to [0, Tmax - Tq].
+  // Where the new rows go: offset, clamped to [0, Tmax - Tq].
   std::int64_t start_of(const Frame& frame) const {
-    const std::int64_t last = p_.shape.keys - p_.shape.queries;
-    const auto clamped = [last](auto value) -> std::int64_t {
-      if (value <= 0) return 0;
-      return static_cast<std::uint64_t>(value) > static_cast<std::uint64_t>(last) ? last
-                                                                                  : static_cast<std::int64_t>(value);
-    };
-    switch (p_.offset.type.dtype) {
-      case DType::uint8: return clamped(*frame.at<const std::uint8_t>(p_.offset));
-      case DType::uint16: return clamped(*frame.at<const std::uint16_t>(p_.offset));
-      case DType::uint32: return clamped(*frame.at<const std::uint32_t>(p_.offset));
-      case DType::uint64: return clamped(*frame.at<const std::uint64_t>(p_.offset));
-      case DType::int8: return clamped(*frame.at<const std::int8_t>(p_.offset));
-      case DType::int16: return clamped(*frame.at<const std::int16_t>(p_.offset));
-      case DType::int32: return clamped(*frame.at<const std::int32_t>(p_.offset));
-      default: return clamped(*frame.at<const std::int64_t>(p_.offset));
-    }
+    return clamped_start(frame.at(p_.offset), p_.offset.type.dtype, p_.shape.keys - p_.shape.queries);
   }
 
-  void write(const Frame& frame, const View& rows, const View& cache, std::int64_t start) const {
+  void write(const Frame& frame, const View& rows, const View& cache, const StridedCopy& copy,
+             std::int64_t start) const {
     const TensorType& type = rows.type;
     const DType to = cache.type.dtype;
     View target = cache;
     target.offset += start * cache.strides[1];
     if (type.dtype == to) {
-      copy_strided(frame.at(rows), rows.strides, frame.at(target), target.strides, type.shape, size_of(to),
-                   frame.threads());
+      copy.run(frame.at(rows), frame.at(target), frame.threads());
       return;
     }
     auto* floats = frame.at<float>(*p_.rows);
@@ -187,6 +179,7 @@ class CacheStep final : public Step {
   }
 
   Parts p_;
+  StridedCopy copy_k_, copy_v_;
 };
 
 Decision declined_sinks(const OpPlanner& op, std::size_t at) {

@@ -9,13 +9,10 @@ namespace {
 
 // Copies each operand into its part of the result along an axis of the result.
 Decision join(OpPlanner& op, std::size_t axis, bool new_axis) {
-  for (std::size_t i = 0; i < op.size(); ++i) {
-    if (op[i].type.dtype != op.result_type().dtype) return decline("operands of several dtypes");
-  }
   const View whole = op.result();
   std::int64_t at = 0;
   for (std::size_t i = 0; i < op.size(); ++i) {
-    View from = op[i];
+    View from = op.cast(op[i], whole.type.dtype);
     if (new_axis) {
       const auto place = static_cast<std::ptrdiff_t>(axis);
       from.type.shape.insert(from.type.shape.begin() + place, 1);
@@ -88,6 +85,51 @@ Decision plan_broadcast(OpPlanner& op, const ops::BroadcastAttrs& attrs) {
   }
   x.strides = std::move(strides);
   op.set_view(std::move(x));
+  return {};
+}
+
+// The borders are filled slab by slab, so that nothing is written twice, unless values go between neighbours too.
+Decision plan_pad(OpPlanner& op, const ops::PadAttrs& attrs) {
+  View kept = op[0];  // what of x the result has
+  const View whole = op.result();
+  View target = whole;  // where that goes
+  bool some = true, interior = false;
+  for (std::size_t i = 0; i < attrs.low.size(); ++i) {
+    const std::int64_t step = attrs.interior[i] + 1, low = attrs.low[i], size = kept.type.shape[i];
+    const auto count_below = [step](std::int64_t limit) { return limit <= 0 ? 0 : (limit + step - 1) / step; };
+    const std::int64_t first = std::min(count_below(-low), size);
+    const std::int64_t last = std::clamp(count_below(whole.type.shape[i] - low), first, size);
+    kept.offset += first * kept.strides[i];
+    kept.type.shape[i] = last - first;
+    target.offset += (low + first * step) * whole.strides[i];
+    target.strides[i] *= step;
+    target.type.shape[i] = last - first;
+    some = some && last > first;
+    interior = interior || (attrs.interior[i] > 0 && last - first > 1);
+  }
+  View value = op.cast(op[1], whole.type.dtype);
+  const auto fill = [&](const View& part) {
+    value.type.shape = part.type.shape;
+    value.strides.assign(part.strides.size(), 0);
+    op.add(make_copy_step(value, part), {}, {});
+  };
+  if (!some || interior) {
+    fill(whole);
+  } else {
+    View middle = whole;
+    for (std::size_t i = 0; i < attrs.low.size(); ++i) {
+      View low = middle, high = middle;
+      low.type.shape[i] = std::max<std::int64_t>(attrs.low[i], 0);
+      const std::int64_t end = low.type.shape[i] + kept.type.shape[i];
+      high.type.shape[i] -= end;
+      high.offset += end * whole.strides[i];
+      if (low.type.shape[i] > 0) fill(low);
+      if (high.type.shape[i] > 0) fill(high);
+      middle.offset += low.type.shape[i] * whole.strides[i];
+      middle.type.shape[i] = kept.type.shape[i];
+    }
+  }
+  if (some) op.add(make_copy_step(kept, target), {}, {});
   return {};
 }
 
