@@ -14,6 +14,7 @@
 #include "ops/scan/scan.native.hpp"
 #include "ops/select/select.native.hpp"
 #include "ops/shape/shape.native.hpp"
+#include "ops/window/window.native.hpp"
 
 namespace reprise::native {
 namespace {
@@ -32,6 +33,7 @@ constexpr std::span<const Native> kNatives[] = {
     kRopeNatives,
     kControlNatives,
     kConvNatives,
+    kWindowNatives,
 };
 // clang-format on
 
