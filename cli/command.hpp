@@ -92,6 +92,7 @@ void add_generate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
+void add_plan(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
 
 }  // namespace reprise::cli

@@ -1,11 +1,14 @@
 #include "inputs.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/format.hpp"
 #include "io/npy/npy.hpp"
 #include "io/npy/npz.hpp"
 #include "program/array_access.hpp"
+#include "reprise/text.hpp"
+#include "reprise/text_model.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -33,6 +36,9 @@ std::optional<TensorType> parse_type(std::string_view text) {
   }
   return type;
 }
+
+/// Rows of the caches in a model's program, where its context has as many.
+constexpr std::int64_t kDefaultCapacity = 256;
 
 }  // namespace
 
@@ -67,6 +73,23 @@ Result<std::vector<TensorType>> input_types(const std::vector<std::string>& text
     for (const auto& array : arrays) types.push_back(type_of(array));
   }
   return types;
+}
+
+Result<OpenedProgram> open_program(const std::string& file, const std::vector<std::string>& inputs,
+                                   std::optional<std::int64_t> capacity) {
+  if (file.ends_with(".gguf")) {
+    if (!inputs.empty()) {
+      return Error(ErrorCode::invalid_argument, "--input goes with program files; a model's inputs are known");
+    }
+    REPRISE_ASSIGN(const TextModel model, TextModel::load(file));
+    const std::int64_t rows = capacity.value_or(std::min(kDefaultCapacity, model.context()));
+    REPRISE_ASSIGN(Program program, model.decode_program(rows));
+    return OpenedProgram{std::move(program), model.decode_inputs(rows)};
+  }
+  REPRISE_ASSIGN(Program program, read_program(file));
+  if (inputs.empty() && program->num_inputs > 0) return OpenedProgram{std::move(program), std::nullopt};
+  REPRISE_ASSIGN(std::vector<TensorType> types, input_types(inputs));
+  return OpenedProgram{std::move(program), std::move(types)};
 }
 
 }  // namespace reprise::cli

@@ -3,10 +3,13 @@
 
 #include <mlx/array.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "reprise/dtype.hpp"
+#include "reprise/program.hpp"
 #include "reprise/status.hpp"
 
 namespace reprise::cli {
@@ -16,5 +19,18 @@ Result<std::vector<mlx::core::array>> read_inputs(const std::vector<std::string>
 
 /// A type such as "f32[2, 3]", or the type of each array of a .npy or .npz file.
 Result<std::vector<TensorType>> input_types(const std::vector<std::string>& texts);
+
+/// A program from a file, with the types of its inputs, if they are known.
+struct OpenedProgram {
+  Program program;
+  std::optional<std::vector<TensorType>> types;
+};
+
+inline constexpr const char* kCapacityHelp = "Rows of a model's caches (default: 256, or the model's context)";
+
+/// A program file and the types of its inputs as input_types() reads them, or a model's decode program with caches of
+/// `capacity` rows.
+Result<OpenedProgram> open_program(const std::string& file, const std::vector<std::string>& inputs,
+                                   std::optional<std::int64_t> capacity);
 
 }  // namespace reprise::cli

@@ -142,6 +142,7 @@ int run(int argc, char** argv) {
   add_run(app, action);
   add_check(app, action);
   add_show(app, action);
+  add_plan(app, action);
   add_ops(app, action);
   std::vector<std::string> words = split_empty_values(argc, argv);
   if (const Status known = check_first(app, words); !known.ok()) return fail(known.error());

@@ -5,7 +5,6 @@
 #include "io/text/print.hpp"
 #include "program/infer.hpp"
 #include "reprise/text.hpp"
-#include "reprise/text_model.hpp"
 
 namespace reprise::cli {
 namespace {
@@ -17,31 +16,7 @@ struct Options {
   std::optional<std::int64_t> capacity;
 };
 
-/// Rows of the caches in a model's program, where its context has as many.
-constexpr std::int64_t kDefaultCapacity = 256;
-
-struct Shown {
-  Program program;
-  std::optional<std::vector<TensorType>> types;  ///< of its inputs, if they are known
-};
-
-Result<Shown> read(const Options& options) {
-  if (options.file.ends_with(".gguf")) {
-    if (!options.inputs.empty()) {
-      return Error(ErrorCode::invalid_argument, "--input goes with program files; a model's inputs are known");
-    }
-    REPRISE_ASSIGN(const TextModel model, TextModel::load(options.file));
-    const std::int64_t capacity = options.capacity.value_or(std::min(kDefaultCapacity, model.context()));
-    REPRISE_ASSIGN(Program program, model.decode_program(capacity));
-    return Shown{std::move(program), model.decode_inputs(capacity)};
-  }
-  REPRISE_ASSIGN(Program program, read_program(options.file));
-  if (options.inputs.empty() && program->num_inputs > 0) return Shown{std::move(program), std::nullopt};
-  REPRISE_ASSIGN(std::vector<TensorType> types, input_types(options.inputs));
-  return Shown{std::move(program), std::move(types)};
-}
-
-Result<std::string> text_of(const Options& options, const Shown& shown) {
+Result<std::string> text_of(const Options& options, const OpenedProgram& shown) {
   // The arrays are not part of the text, so that it alone is no program file.
   const std::string note = shown.program->captures.empty()
                                ? ""
@@ -56,7 +31,7 @@ Result<std::string> text_of(const Options& options, const Shown& shown) {
 }
 
 int run(const Options& options) {
-  auto shown = read(options);
+  auto shown = open_program(options.file, options.inputs, options.capacity);
   if (!shown) return fail_reading(shown.error());
   if (!options.output.empty()) {
     const Status saved = write_program(options.output, shown->program);
@@ -84,9 +59,7 @@ void add_show(CLI::App& app, Action& action) {
       ->add_option("--output", options->output,
                    "Write a program file instead, and its arrays to a safetensors file beside it")
       ->type_name("FILE.rp");
-  add_number(*command, "--capacity", options->capacity,
-             "Rows of a model's caches (default: 256, or the model's context)")
-      ->type_name("N");
+  add_number(*command, "--capacity", options->capacity, kCapacityHelp)->type_name("N");
   command->callback([options, &action] { action = [options] { return run(*options); }; });
 }
 

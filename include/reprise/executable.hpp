@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "reprise/plan.hpp"
 #include "reprise/program.hpp"
 #include "reprise/status.hpp"
 
@@ -105,6 +106,10 @@ class Executable {
 
   /// Makes the specialisation for these input types now, so that shape errors show before any data is there.
   Status specialise(std::span<const TensorType> inputs) const;
+
+  /// What a run with these input types does, step by step. Makes their specialisation. Errors: as specialise();
+  /// a backend other than native, which has no plan.
+  Result<PlanInfo> plan(std::span<const TensorType> inputs) const;
 
   const Program& program() const;
   const CompileOptions& options() const;

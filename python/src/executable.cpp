@@ -203,6 +203,75 @@ void specialise(const Executable& executable, nb::handle inputs) {
   unwrap(*status);
 }
 
+PlanInfo plan(const Executable& executable, nb::handle inputs) {
+  const std::vector<TensorType> types = to_tensor_types(inputs);
+  CancelToken token;
+  std::optional<Result<PlanInfo>> made;
+  {
+    const WithoutGil released;
+    const ActiveRun active(token);
+    made = executable.plan(types);
+  }
+  return unwrap(*std::move(made));
+}
+
+nb::object maybe(const BufferInfo& b, std::size_t value, bool known) {
+  return b.used && known ? nb::object(nb::int_(value)) : nb::none();
+}
+
+void bind_plan(nb::module_& module) {
+  nb::class_<StepInfo>(module, "PlanStep", "One step of a plan.")
+      .def_ro("text", &StepInfo::text, "The kernel and its sizes.")
+      .def_ro("why", &StepInfo::why, "Why no better kernel does it; empty when there is none.")
+      .def_ro("on_mlx", &StepInfo::on_mlx, "Whether MLX does it.")
+      .def_ro("instructions", &StepInfo::instructions, "Numbers of the program's instructions that it computes.")
+      .def_ro("reads", &StepInfo::reads, "Indices of buffers.")
+      .def_ro("writes", &StepInfo::writes, "Indices of buffers.")
+      .def("__repr__", [](const StepInfo& s) { return fmt::format("<reprise.PlanStep: {}>", s.text); });
+  nb::class_<BufferInfo>(module, "PlanBuffer", "Memory that steps of a plan use.")
+      .def_prop_ro(
+          "kind", [](const BufferInfo& b) { return std::string(name(b.kind)); },
+          "'input', 'constant', 'arena' or 'array', which is one of its own.")
+      .def_ro("type", &BufferInfo::type, "Element type and shape.")
+      .def_ro("bytes", &BufferInfo::bytes, "Its size.")
+      .def_prop_ro(
+          "offset", [](const BufferInfo& b) { return maybe(b, b.offset, b.kind == BufferKind::arena); },
+          nb::sig("def offset(self) -> int | None"), "Its place in the arena.")
+      .def_prop_ro(
+          "first_step", [](const BufferInfo& b) { return maybe(b, b.first_step, true); },
+          nb::sig("def first_step(self) -> int | None"), "The step that uses it first.")
+      .def_prop_ro(
+          "last_step", [](const BufferInfo& b) { return maybe(b, b.last_step, true); },
+          nb::sig("def last_step(self) -> int | None"), "The step that uses it last.")
+      .def_ro("is_output", &BufferInfo::is_output, "Whether it is given back.")
+      .def("__repr__", [](const BufferInfo& b) {
+        return fmt::format("<reprise.PlanBuffer: {}, {} bytes, {}>", to_string(b.type), b.bytes, name(b.kind));
+      });
+  nb::class_<PlanInfo>(module, "Plan", "What a run does, step by step, and the memory it needs. str() lists the steps.")
+      .def_ro("steps", &PlanInfo::steps, "In the order in which they run.")
+      .def_ro("buffers", &PlanInfo::buffers, "All memory that the steps use.")
+      .def_ro("outputs", &PlanInfo::outputs, "The index of each output's buffer.")
+      .def_ro("input_bytes", &PlanInfo::input_bytes, "The caller's arrays.")
+      .def_ro("output_bytes", &PlanInfo::output_bytes, "Arrays that are given back.")
+      .def_ro("constant_bytes", &PlanInfo::constant_bytes, "Captures, packed weights, tables: once for all runs.")
+      .def_ro("arena_bytes", &PlanInfo::arena_bytes, "Working memory of a run.")
+      .def_ro("live_bytes", &PlanInfo::live_bytes, "Most of the arena that is in use at once.")
+      .def_ro("peak_bytes", &PlanInfo::peak_bytes, "All of it, but for what MLX needs within its steps.")
+      .def(
+          "explain", [](const PlanInfo& p) { return to_string(p, true); },
+          "The list of steps, each with the reasons why no better kernel does it.")
+      .def(
+          "to_json", [](const PlanInfo& p) { return to_json(p); }, "As JSON, for tools.")
+      .def(
+          "to_svg", [](const PlanInfo& p) { return to_svg(p); },
+          "As a picture: the steps, and each buffer's place in the arena and its life.")
+      .def("_repr_svg_", [](const PlanInfo& p) { return to_svg(p); })
+      .def("__str__", [](const PlanInfo& p) { return to_string(p); })
+      .def("__repr__", [](const PlanInfo& p) {
+        return fmt::format("<reprise.Plan: {} steps, peak {} bytes>", p.steps.size(), p.peak_bytes);
+      });
+}
+
 nb::dict stats(const Executable& executable) {
   const ExecutableStats s = executable.stats();
   nb::dict out;
@@ -235,6 +304,8 @@ void bind_executable(nb::module_& module) {
       .def("cancel", &CancelToken::cancel, "Stops the runs that have this token.")
       .def_prop_ro("cancelled", &CancelToken::cancelled, "Whether cancel() was called.");
 
+  bind_plan(module);
+
   const std::string documentation = std::string("Runs the program on an iterable of inputs.") + kRunOptions;
   const std::string call_documentation =
       std::string("Runs the program: run() with the inputs one by one.") + kRunOptions;
@@ -259,6 +330,10 @@ void bind_executable(nb::module_& module) {
            nb::sig("def specialise(self, inputs: collections.abc.Iterable[object]) -> None"),
            "Prepares for inputs of these types (TensorType, pairs (dtype, shape) or arrays) now, so that the first run "
            "is fast and shapes that do not fit show before there is data.")
+      .def("plan", plan, nb::arg("inputs"),
+           nb::sig("def plan(self, inputs: collections.abc.Iterable[object]) -> Plan"),
+           "What a run with inputs of these types does, step by step. Only backend 'native' plans ahead; others: the "
+           "code 'unsupported'.")
       .def_prop_ro("program", &Executable::program, nb::rv_policy::copy, "The program that was compiled.")
       .def_prop_ro(
           "device", [](const Executable& e) { return to_string(e.options().device); }, "Such as 'cpu'.")

@@ -4,6 +4,7 @@
 #include <mlx/array.h>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "program/infer.hpp"
@@ -18,6 +19,8 @@ class Specialised {
   /// Inputs are forced and have the signature's types. Outputs are forced.
   virtual Result<std::vector<mlx::core::array>> run(std::vector<mlx::core::array> inputs,
                                                     const RunOptions& options) const = 0;
+  /// What run() does; none where nothing is planned ahead.
+  virtual std::optional<PlanInfo> plan() const { return std::nullopt; }
 };
 
 namespace mlx_backend {

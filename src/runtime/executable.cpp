@@ -110,6 +110,16 @@ Status Executable::specialise(std::span<const TensorType> inputs) const {
   return {};
 }
 
+Result<PlanInfo> Executable::plan(std::span<const TensorType> inputs) const {
+  if (options().backend != Backend::native) {
+    return Error(ErrorCode::unsupported, "plan: only backend native plans ahead; this program is compiled for mlx");
+  }
+  REPRISE_ASSIGN(const std::shared_ptr<const Specialised> specialised, impl_->specialisation(inputs));
+  auto plan = specialised->plan();
+  if (!plan) return Error(ErrorCode::internal, "plan: there is none");
+  return *std::move(plan);
+}
+
 const Program& Executable::program() const { return impl_->program(); }
 const CompileOptions& Executable::options() const { return impl_->options(); }
 ExecutableStats Executable::stats() const { return impl_->stats(); }

@@ -16,7 +16,7 @@ const0 = 1.5 : f32
 %1 = multiply %0, const0
 return %1
 """
-COMMANDS = ["generate", "run", "check", "show", "ops"]
+COMMANDS = ["generate", "run", "check", "show", "plan", "ops"]
 FAULTY = """reprise 1
 inputs 1
 %0 = add in0

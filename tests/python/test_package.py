@@ -390,6 +390,30 @@ def test_specialisations_are_counted_and_let_go():
     assert e.value.code == "infer"
 
 
+def test_only_the_native_backend_plans():
+    exe = reprise.compile(program_of(lambda b, x: [x + x]), backend="mlx")
+    with pytest.raises(reprise.Error, match="only backend native") as e:
+        exe.plan([("f32", [3])])
+    assert e.value.code == "unsupported"
+
+
+def test_plan():
+    exe = reprise.compile(program_of(lambda b, x: [b.sum(x + x, axes=[0])]), backend="native")
+    plan = exe.plan([("f32", [16])])
+    assert [step.instructions for step in plan.steps] == [[0], [1]] and not plan.steps[0].on_mlx
+    assert plan.input_bytes == 64 and plan.output_bytes == 4
+    between = plan.buffers[plan.steps[0].writes[0]]
+    assert (between.kind, between.offset, between.first_step, between.last_step) == ("arena", 0, 0, 1)
+    assert str(between.type) == "f32[16]"
+    assert plan.buffers[plan.outputs[0]].kind == "array" and plan.buffers[plan.outputs[0]].offset is None
+    assert str(plan).splitlines()[0] == "   0 " + plan.steps[0].text
+    assert json.loads(plan.to_json())["arena_bytes"] == plan.arena_bytes
+    assert plan.to_svg() == plan._repr_svg_() and plan.to_svg().startswith("<svg ")
+    with pytest.raises(reprise.Error) as e:
+        exe.plan([])
+    assert e.value.code == "infer"
+
+
 def test_options_of_compile_are_checked():
     p = program_of(lambda b, x: [x])
     for options, code in [({"device": "tpu"}, "invalid_argument"), ({"device": "cuda:77"}, "unsupported"),

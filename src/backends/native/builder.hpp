@@ -46,6 +46,7 @@ class PlanBuilder {
 
   // Emission.
   Status emit(const Unit& unit);
+  Status emit_steps(const Unit& unit);
   void emit_group(const Unit& unit);
   bool emit_native(std::size_t i, std::string& why);
   Status flush_fallback();

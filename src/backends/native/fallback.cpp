@@ -44,6 +44,7 @@ class FallbackStep final : public Step {
 
   void finish(const Plan& plan, std::uint32_t index) override { last_use_ = last_uses(plan, index, parts_.inputs); }
 
+  bool on_mlx() const override { return true; }
   std::string describe() const override { return fmt::format("mlx: {}", fmt::join(parts_.names, ", ")); }
 
  private:

@@ -18,6 +18,7 @@
 #include "ops/shape/shape.native.hpp"
 #include "ops/slice/slice.native.hpp"
 #include "ops/sort/sort.native.hpp"
+#include "ops/window/window.native.hpp"
 
 namespace reprise::native {
 namespace {
@@ -40,6 +41,7 @@ constexpr std::span<const Native> kNatives[] = {
     kRopeNatives,
     kControlNatives,
     kConvNatives,
+    kWindowNatives,
 };
 // clang-format on
 

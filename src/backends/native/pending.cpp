@@ -88,7 +88,8 @@ Status PlanBuilder::flush_fallback() {
     parts.outputs.push_back(view.slot);
   }
   auto step = make_fallback_step(std::move(parts));
-  step->why = fmt::format("{}", fmt::join(pending_why_, "; "));
+  step->why = fmt::format("{}", fmt::join(pending_why_, "\n"));
+  step->instructions = pending_;
   add_step(std::move(step));
   pending_.clear();
   pending_why_.clear();

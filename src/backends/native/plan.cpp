@@ -73,14 +73,70 @@ void Frame::set_array(SlotId slot, mlx::core::array array) const {
   arrays_[slot] = std::move(array);
 }
 
-std::string Plan::describe() const {
-  std::string out;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    out += fmt::format("{:4} {}", i, steps[i]->describe());
-    if (!steps[i]->why.empty()) out += "  # " + steps[i]->why;
-    out += "\n";
+namespace {
+
+BufferKind kind_of(Storage storage) {
+  switch (storage) {
+    case Storage::input: return BufferKind::input;
+    case Storage::constant: return BufferKind::constant;
+    case Storage::arena: return BufferKind::arena;
+    case Storage::array: return BufferKind::array;
   }
-  out += fmt::format("arena {} bytes, of which at most {} live at once\n", arena_bytes, live_bytes);
+  return BufferKind::arena;
+}
+
+std::size_t bytes_of(const TensorType& type) {
+  return static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
+}
+
+// The most that arrays of their own take at once.
+std::size_t most_in_arrays(const PlanInfo& plan) {
+  std::vector<std::size_t> begins(plan.steps.size() + 1), ends(plan.steps.size() + 1);
+  for (const BufferInfo& b : plan.buffers) {
+    if (b.kind != BufferKind::array || !b.used) continue;
+    begins[b.first_step] += b.bytes;
+    ends[b.is_output ? plan.steps.size() : b.last_step] += b.bytes;
+  }
+  std::size_t live = 0, most = 0;
+  for (std::size_t i = 0; i <= plan.steps.size(); ++i) {
+    live += begins[i];
+    most = std::max(most, live);
+    live -= ends[i];
+  }
+  return most;
+}
+
+}  // namespace
+
+PlanInfo describe(const Plan& plan) {
+  PlanInfo out;
+  for (const auto& step : plan.steps) {
+    out.steps.push_back({step->describe(), step->why, step->on_mlx(), step->instructions, step->reads, step->writes});
+  }
+  for (const Slot& slot : plan.slots) {
+    BufferInfo b;
+    b.kind = kind_of(slot.storage);
+    b.type = slot.type;
+    b.bytes = slot.storage == Storage::arena ? slot.bytes : bytes_of(slot.type);
+    b.offset = slot.offset;
+    b.used = slot.first_step != UINT32_MAX;
+    if (b.used) {
+      b.first_step = slot.first_step;
+      b.last_step = slot.last_step;
+    }
+    if (b.kind == BufferKind::input) out.input_bytes += b.bytes;
+    if (b.kind == BufferKind::constant) out.constant_bytes += plan.constants[slot.index].nbytes();
+    out.buffers.push_back(std::move(b));
+  }
+  for (const View& view : plan.outputs) {
+    out.outputs.push_back(view.slot);
+    BufferInfo& b = out.buffers[view.slot];
+    if (!b.is_output) out.output_bytes += b.bytes;
+    b.is_output = true;
+  }
+  out.arena_bytes = plan.arena_bytes;
+  out.live_bytes = plan.live_bytes;
+  out.peak_bytes = out.input_bytes + out.constant_bytes + out.arena_bytes + most_in_arrays(out);
   return out;
 }
 

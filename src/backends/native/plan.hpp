@@ -20,6 +20,7 @@
 
 #include "reprise/dtype.hpp"
 #include "reprise/executable.hpp"
+#include "reprise/plan.hpp"
 
 namespace reprise::native {
 
@@ -120,6 +121,7 @@ class Step {
   virtual Status run(const Frame& frame) const = 0;
   /// "gemm f32 1024x1024x1024 (oneDNN)": for people.
   virtual std::string describe() const = 0;
+  virtual bool on_mlx() const { return false; }
   /// Called once, when the whole plan stands and this is its step `index`.
   virtual void finish(const struct Plan& plan, std::uint32_t index);
 
@@ -134,6 +136,7 @@ class Step {
   std::vector<SlotId> reads;
   std::vector<SlotId> writes;
   std::string why;  ///< why no better kernel was chosen; empty when there is none
+  std::vector<std::size_t> instructions;  ///< of the program, that it computes; none for a copy that outputs need
 };
 
 struct Plan {
@@ -145,10 +148,10 @@ struct Plan {
   std::vector<std::vector<SlotId>> release_after;    ///< by step: arrays that nothing reads any more
   std::size_t arena_bytes = 0;
   std::size_t live_bytes = 0;  ///< greatest sum of arena slots that live at once: no arena can be smaller
-
-  /// One line for each step, then the memory.
-  std::string describe() const;
+  bool has_kernels = false;    ///< not all is left to MLX
 };
+
+PlanInfo describe(const Plan& plan);
 
 /// From the steps' reads and writes: the slots' lives, the arrays' lists, and for each arena slot a place such that
 /// those that live at the same time do not overlap.

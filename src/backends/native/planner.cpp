@@ -243,6 +243,16 @@ bool PlanBuilder::emit_native(std::size_t i, std::string& why) {
 }
 
 Status PlanBuilder::emit(const Unit& unit) {
+  const std::size_t first = plan_->steps.size();
+  REPRISE_RETURN_IF_ERROR(emit_steps(unit));
+  for (std::size_t s = first; s < plan_->steps.size(); ++s) {
+    auto& computed = plan_->steps[s]->instructions;
+    if (computed.empty()) computed = unit.members;  // else a step on MLX that had to come before
+  }
+  return {};
+}
+
+Status PlanBuilder::emit_steps(const Unit& unit) {
   const std::size_t i = unit.members[0];
   if (unit.elementwise || native_of(*instruction(i).op)) {
     if (depends_on_pending(unit)) REPRISE_RETURN_IF_ERROR(flush_fallback());
@@ -271,7 +281,7 @@ Result<std::unique_ptr<const Plan>> PlanBuilder::build() {
   for (const std::size_t u : order_of_units()) REPRISE_RETURN_IF_ERROR(emit(units_[u]));
   REPRISE_RETURN_IF_ERROR(flush_fallback());
   // A program that only passes values on needs no step at all.
-  if (native_steps_ == 0 && !plan_->steps.empty()) return std::unique_ptr<const Plan>();
+  plan_->has_kernels = native_steps_ > 0 || plan_->steps.empty();
   finish_outputs();
   place_slots(*plan_);
   return std::unique_ptr<const Plan>(std::move(plan_));

@@ -8,8 +8,7 @@
 
 namespace reprise::native {
 
-/// The plan, or null when no instruction has a native kernel: MLX then does it all. Errors: what the MLX side says of
-/// the instructions that are left to it.
+/// Errors: what the MLX side says of the instructions that are left to it.
 Result<std::unique_ptr<const Plan>> make_plan(std::shared_ptr<const TypedProgram> typed);
 
 }  // namespace reprise::native

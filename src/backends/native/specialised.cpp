@@ -30,8 +30,25 @@ class NativeSpecialised final : public Specialised {
     }
   }
 
+  std::optional<PlanInfo> plan() const override { return describe(replayer_.plan()); }
+
  private:
   Replayer replayer_;
+};
+
+/// A program that MLX does as a whole.
+class OnMlx final : public Specialised {
+ public:
+  OnMlx(std::shared_ptr<const Specialised> whole, PlanInfo plan) : whole_(std::move(whole)), plan_(std::move(plan)) {}
+
+  Result<std::vector<mx::array>> run(std::vector<mx::array> inputs, const RunOptions& options) const override {
+    return whole_->run(std::move(inputs), options);
+  }
+  std::optional<PlanInfo> plan() const override { return plan_; }
+
+ private:
+  std::shared_ptr<const Specialised> whole_;
+  PlanInfo plan_;
 };
 
 }  // namespace
@@ -40,7 +57,12 @@ Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const Type
   REPRISE_RETURN_IF_ERROR(apply_isa_limit());
   auto plan = make_plan(typed);
   if (!plan) return plan.error();
-  if (!*plan) return mlx_backend::specialise(std::move(typed), Device::cpu());
+  if (!(*plan)->has_kernels) {
+    PlanInfo info = describe(**plan);
+    plan->reset();
+    REPRISE_ASSIGN(auto whole, mlx_backend::specialise(std::move(typed), Device::cpu()));
+    return std::shared_ptr<const Specialised>(std::make_shared<const OnMlx>(std::move(whole), std::move(info)));
+  }
   return std::shared_ptr<const Specialised>(std::make_shared<const NativeSpecialised>(*std::move(plan)));
 }
 
