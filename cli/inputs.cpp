@@ -8,9 +8,7 @@
 #include "program/array_access.hpp"
 
 namespace reprise::cli {
-namespace {
 
-// "f32[2, 3]" and "f32[]"; nothing when the text is not of that form.
 std::optional<TensorType> parse_type(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
@@ -33,8 +31,6 @@ std::optional<TensorType> parse_type(std::string_view text) {
   }
   return type;
 }
-
-}  // namespace
 
 Result<std::vector<mlx::core::array>> read_inputs(const std::vector<std::string>& paths) {
   std::vector<mlx::core::array> arrays;
