@@ -85,8 +85,9 @@ def test_every_dtype_and_its_ranges(folder):
     for dtype in "bool u8 u16 u32 u64 s8 s16 s32 s64 f16 bf16 f32 f64 c64".split():
         assert timed(folder / "same.rp", "--input", f"{dtype}[5]", "--check", *QUICK)["check"]["error"] == 0
     # Where only one value is left, the answer does not depend on the seed.
-    for one in ["u64[3]=18446744073709551615..18446744073709551615", "s64[3]=-9223372036854775808..-9223372036854775808",
-                "s8[3]=-128..-128", "f32[3]=0.5..0.5", "bool[3]=1..1"]:
+    for one in ["u64[3]=18446744073709551615..18446744073709551615",
+                "s64[3]=-9223372036854775808..-9223372036854775808", "s8[3]=-128..-128", "f32[3]=0.5..0.5",
+                "bool[3]=1..1"]:
         a, b = (timed(folder / "id.rp", "--input", one, "--seed", seed, *QUICK)["checksum"] for seed in "12")
         assert a == b
     for wide in ["u64[300]=0..18446744073709551615", "s64[300]=-9223372036854775808..9223372036854775807"]:
