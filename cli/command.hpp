@@ -90,6 +90,7 @@ using Action = std::function<int()>;
 
 void add_generate(CLI::App& app, Action& action);
 void add_run(CLI::App& app, Action& action);
+void add_bench(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);

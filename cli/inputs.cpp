@@ -11,9 +11,7 @@
 #include "reprise/text_model.hpp"
 
 namespace reprise::cli {
-namespace {
 
-// "f32[2, 3]" and "f32[]"; nothing when the text is not of that form.
 std::optional<TensorType> parse_type(std::string_view text) {
   const std::size_t open = text.find('[');
   if (open == std::string_view::npos || !text.ends_with(']')) return std::nullopt;
@@ -36,6 +34,8 @@ std::optional<TensorType> parse_type(std::string_view text) {
   }
   return type;
 }
+
+namespace {
 
 /// Rows of the caches in a model's program, where its context has as many.
 constexpr std::int64_t kDefaultCapacity = 256;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reprise/dtype.hpp"
@@ -16,6 +17,9 @@ namespace reprise::cli {
 
 /// Arrays of .npy and .npz files, in order; every array of an .npz counts.
 Result<std::vector<mlx::core::array>> read_inputs(const std::vector<std::string>& paths);
+
+/// "f32[2, 3]" and "f32[]"; nothing when the text is not of that form.
+std::optional<TensorType> parse_type(std::string_view text);
 
 /// A type such as "f32[2, 3]", or the type of each array of a .npy or .npz file.
 Result<std::vector<TensorType>> input_types(const std::vector<std::string>& texts);

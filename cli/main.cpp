@@ -140,6 +140,7 @@ int run(int argc, char** argv) {
   Action action;
   add_generate(app, action);
   add_run(app, action);
+  add_bench(app, action);
   add_check(app, action);
   add_show(app, action);
   add_plan(app, action);
