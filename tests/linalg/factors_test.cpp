@@ -231,7 +231,7 @@ TEST(Factors, NearTheGreatestNumbers) {
           const auto seen = vectors(mx::multiply(results(op, large)[at], down, mx::Device::cpu));
           for (std::size_t i = 0; i < wanted.size(); ++i) {
             for (std::size_t k = 0; k < wanted[i].size(); ++k) {
-              EXPECT_LT(std::abs(seen[i][k] - wanted[i][k]), bound(d, n)) << name << " of " << n << ", " << name(d);
+              EXPECT_LT(std::abs(seen[i][k] - wanted[i][k]), bound(d, n)) << op << " of " << n << ", " << name(d);
             }
           }
         }

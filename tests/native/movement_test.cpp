@@ -115,7 +115,8 @@ class Movement : public testing::Test {
     std::vector<std::vector<std::byte>> before;
     for (const mx::array& in : inputs) before.push_back(bytes_of(in));
     if (const auto plan = plan_of(program, inputs)) {
-      EXPECT_EQ(plan->describe().find("mlx:"), std::string::npos) << what << "\n" << plan->describe();
+      const std::string text = reprise::to_string(describe(*plan));
+      EXPECT_EQ(text.find("mlx:"), std::string::npos) << what << "\n" << text;
       for (const int threads : {1, 2, 8})
         same(replay(*plan, inputs, threads), wanted, fmt::format("{}, {} threads", what, threads));
     }
