@@ -1,7 +1,9 @@
 #include "backends/native/copy.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include "backends/native/threads.hpp"
@@ -36,7 +38,12 @@ void transpose_plane(const T* from, T* to, const Axis& rows, const Axis& columns
     for (std::int64_t c0 = 0; c0 < columns.size; c0 += kSide) {
       const std::int64_t nc = std::min(kSide, columns.size - c0);
       for (std::int64_t c = 0; c < nc; ++c) {
-        std::copy_n(from + r0 + (c0 + c) * columns.from, nr, square + c * kSide);
+        const T* line = from + r0 + (c0 + c) * columns.from;
+        if (nr == kSide) {
+          std::memcpy(square + c * kSide, line, 64);  // of a size known here: a few moves
+        } else {
+          for (std::int64_t r = 0; r < nr; ++r) square[c * kSide + r] = line[r];
+        }
       }
       for (std::int64_t r = 0; r < nr; ++r) {
         T* line = to + (r0 + r) * rows.to + c0;
@@ -124,8 +131,20 @@ class CopyStep final : public Step {
 StridedCopy::StridedCopy(const Shape& shape, std::span<const std::int64_t> from_strides,
                          std::span<const std::int64_t> to_strides, std::size_t element_bytes)
     : element_bytes_(element_bytes) {
-  const std::span<const std::int64_t> both[] = {from_strides, to_strides};
-  for (const SharedAxis& axis : join_axes(shape, both)) axes_.push_back({axis.size, axis.strides[0], axis.strides[1]});
+  // In the target's order, so that it is written from front to back.
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(to_strides[a]) > std::abs(to_strides[b]); });
+  Shape sizes;
+  std::vector<std::int64_t> from, to;
+  for (const std::size_t a : order) {
+    sizes.push_back(shape[a]);
+    from.push_back(from_strides[a]);
+    to.push_back(to_strides[a]);
+  }
+  const std::span<const std::int64_t> both[] = {from, to};
+  for (const SharedAxis& axis : join_axes(sizes, both)) axes_.push_back({axis.size, axis.strides[0], axis.strides[1]});
 }
 
 void StridedCopy::run(const std::byte* from, std::byte* to, int threads) const {
