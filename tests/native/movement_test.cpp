@@ -5,11 +5,13 @@
 #include <mlx/transforms.h>
 
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "backends/native/isa.hpp"
 #include "base/format.hpp"
 #include "native/plan_run.hpp"
+#include "program/mlx_convert.hpp"
 #include "reprise/builder.hpp"
 
 namespace reprise::native {
@@ -24,12 +26,17 @@ constexpr DType kOneOfEachSize[] = {DType::uint8, DType::bfloat16, DType::int32,
 constexpr DType kIndexTypes[] = {DType::uint8, DType::uint16, DType::uint32, DType::uint64,
                                  DType::int8,  DType::int16,  DType::int32,  DType::int64};
 
-// Small integers, which every dtype holds and which add up exactly.
+// Small integers, which every dtype holds and which add up exactly; complex numbers have two of them.
 mx::array numbers(const Shape& shape, DType dtype, int low = -9, int high = 9) {
   std::mt19937 random(static_cast<unsigned>(shape.size() * 7 + static_cast<std::size_t>(dtype)));
-  std::vector<std::int32_t> values(static_cast<std::size_t>(element_count(shape).value()));
+  const auto parts = is_complex(dtype) ? 2 * element_count(shape).value() : element_count(shape).value();
+  std::vector<std::int32_t> values(static_cast<std::size_t>(parts));
   for (auto& v : values) v = low + static_cast<int>(random() % static_cast<unsigned>(high - low + 1));
-  mx::array out = mx::astype(mx::array(values.begin(), to_mlx(shape), mx::int32), to_mlx(dtype), mx::Device::cpu);
+  const mx::array integers(values.begin(), {static_cast<int>(parts)}, mx::int32);
+  const auto cpu = mx::Device::cpu;
+  mx::array out = is_complex(dtype) ? mx::view(mx::astype(integers, mx::float32, cpu), mx::complex64, cpu)
+                                    : mx::astype(integers, to_mlx(dtype), cpu);
+  out = mx::reshape(out, to_mlx(shape), cpu);
   out.eval();
   return out;
 }
@@ -37,7 +44,9 @@ mx::array numbers(const Shape& shape, DType dtype, int low = -9, int high = 9) {
 // Indices within an axis of that size and a little beyond, from both ends.
 mx::array indices(const Shape& shape, DType dtype, int size) {
   const bool is_signed = kind(dtype) == DTypeKind::signed_integer;
-  return numbers(shape, dtype, is_signed ? std::max(-size - 3, -128) : 0, std::min(size + 3, is_signed ? 127 : 255));
+  const int least = is_signed ? -size - 3 : 0, greatest = size + 3;
+  if (size_of(dtype) > 1) return numbers(shape, dtype, least, greatest);
+  return numbers(shape, dtype, std::max(least, -128), std::min(greatest, is_signed ? 127 : 255));
 }
 
 std::vector<std::byte> bytes_of(const mx::array& x) {
@@ -114,11 +123,12 @@ class Movement : public testing::Test {
     const auto wanted = compile(program, {.backend = Backend::mlx}).value().run(inputs).value();
     std::vector<std::vector<std::byte>> before;
     for (const mx::array& in : inputs) before.push_back(bytes_of(in));
-    if (const auto plan = plan_of(program, inputs)) {
-      const std::string text = reprise::to_string(describe(*plan));
-      EXPECT_EQ(text.find("mlx:"), std::string::npos) << what << "\n" << text;
-      for (const int threads : {1, 2, 8})
-        same(replay(*plan, inputs, threads), wanted, fmt::format("{}, {} threads", what, threads));
+    const Replayer replayer = replayer_of(program, inputs);
+    for (const auto& step : replayer.plan().steps) {
+      EXPECT_FALSE(step->on_mlx()) << what << ": " << step->describe() << ", since " << step->why;
+    }
+    for (const int threads : {1, 2, 8}) {
+      same(replayer.run(inputs, {}, threads).value(), wanted, fmt::format("{}, {} threads", what, threads));
     }
     const auto native = compile(program, {.backend = Backend::native}).value();
     same(native.run(inputs).value(), wanted, what);
@@ -208,6 +218,16 @@ TEST_F(Movement, DonatedCachesAreUpdatedInPlace) {
   for (int i = 0; i < 16; ++i) EXPECT_EQ(held.data<float>()[i * 64 + 63], static_cast<float>(i + 1));
 }
 
+// Around the sides of the squares in which planes are turned: 64 bytes.
+TEST_F(Movement, Transposes) {
+  for (const DType dtype : kAll) {
+    for (const Shape& axes : {Shape{2, 1, 0}, Shape{1, 2, 0}, Shape{0, 2, 1}, Shape{2, 0, 1}, Shape{1, 0, 2}}) {
+      check("transpose", {{"axes", axes}}, {65, 3, 130}, dtype);
+    }
+    check("transpose", {{"axes", {1, 0}}}, {129, 64}, dtype);
+  }
+}
+
 TEST_F(Movement, Pads) {
   const Shape shape = {5, 17, 3};
   for (const DType dtype : kAll) {
@@ -285,6 +305,13 @@ TEST_F(Movement, SumsKeepTheirOrder) {
   for (const DType dtype : {DType::float32, DType::float64, DType::bfloat16, DType::float16}) {
     check("indexed_add", {{"axes", {0}}, {"updates_shape", {50'000, 1}}}, {1000}, dtype,
           {indices({50'000, 1}, DType::int32, 1000), updates});
+  }
+}
+
+// Real and imaginary parts are summed as columns of their own.
+TEST_F(Movement, SumsOfComplexNumbers) {
+  for (const Shape& axes : {Shape{0}, Shape{1}, Shape{2}, Shape{0, 1}, Shape{0, 2}, Shape{0, 1, 2}}) {
+    check("sum", {{"axes", axes}, {"keep_axes", true}}, {9, 33, 17}, DType::complex64);
   }
 }
 

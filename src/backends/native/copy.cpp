@@ -1,7 +1,9 @@
 #include "backends/native/copy.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <span>
 
 #include "backends/native/threads.hpp"
@@ -25,19 +27,45 @@ void copy_row(const T* from, std::int64_t from_stride, T* to, std::int64_t to_st
   }
 }
 
-// Two axes of which one is contiguous on each side: in blocks that stay in the first-level cache.
+// Two axes of which one is contiguous on each side, by squares whose sides are cache lines: each line is read once, and
+// written once, which matters where lines lie a power of two apart and so share the same few places of the cache.
 template <typename T>
 void transpose_plane(const T* from, T* to, const Axis& rows, const Axis& columns) {
-  constexpr std::int64_t kBlock = 64 / static_cast<std::int64_t>(sizeof(T)) * 2;
-  for (std::int64_t r0 = 0; r0 < rows.size; r0 += kBlock) {
-    const std::int64_t r1 = std::min(r0 + kBlock, rows.size);
-    for (std::int64_t c0 = 0; c0 < columns.size; c0 += kBlock) {
-      const std::int64_t c1 = std::min(c0 + kBlock, columns.size);
-      for (std::int64_t r = r0; r < r1; ++r) {
-        for (std::int64_t c = c0; c < c1; ++c)
-          to[r * rows.to + c * columns.to] = from[r * rows.from + c * columns.from];
+  constexpr std::int64_t kSide = 64 / static_cast<std::int64_t>(sizeof(T));
+  T square[kSide * kSide];  // one line of the source after the other
+  for (std::int64_t r0 = 0; r0 < rows.size; r0 += kSide) {
+    const std::int64_t nr = std::min(kSide, rows.size - r0);
+    for (std::int64_t c0 = 0; c0 < columns.size; c0 += kSide) {
+      const std::int64_t nc = std::min(kSide, columns.size - c0);
+      for (std::int64_t c = 0; c < nc; ++c) {
+        const T* line = from + r0 + (c0 + c) * columns.from;
+        if (nr == kSide) {
+          std::memcpy(square + c * kSide, line, 64);  // of a size known here: a few moves
+        } else {
+          for (std::int64_t r = 0; r < nr; ++r) square[c * kSide + r] = line[r];
+        }
+      }
+      for (std::int64_t r = 0; r < nr; ++r) {
+        T* line = to + (r0 + r) * rows.to + c0;
+        if (nc == kSide) {
+          for (std::int64_t c = 0; c < kSide; ++c) line[c] = square[c * kSide + r];
+        } else {
+          for (std::int64_t c = 0; c < nc; ++c) line[c] = square[c * kSide + r];
+        }
       }
     }
+  }
+}
+
+// The same with axes between the two.
+template <typename T>
+void transpose_planes(const T* from, T* to, const Axis& rows, std::span<const Axis> between, const Axis& columns) {
+  if (between.empty()) {
+    transpose_plane(from, to, rows, columns);
+    return;
+  }
+  for (std::int64_t i = 0; i < between[0].size; ++i) {
+    transpose_planes(from + i * between[0].from, to + i * between[0].to, rows, between.subspan(1), columns);
   }
 }
 
@@ -45,8 +73,8 @@ template <typename T>
 void copy_axes(const T* from, T* to, const Axis& outer, std::span<const Axis> inner) {
   if (inner.empty()) {
     copy_row(from, outer.from, to, outer.to, outer.size);
-  } else if (inner.size() == 1 && inner[0].from != 1 && inner[0].to == 1 && outer.from == 1) {
-    transpose_plane(from, to, outer, inner[0]);
+  } else if (outer.from == 1 && inner.back().to == 1 && inner.back().from != 1 && inner.back().from != 0) {
+    transpose_planes(from, to, outer, inner.first(inner.size() - 1), inner.back());
   } else {
     for (std::int64_t i = 0; i < outer.size; ++i) {
       copy_axes(from + i * outer.from, to + i * outer.to, inner[0], inner.subspan(1));
@@ -103,8 +131,20 @@ class CopyStep final : public Step {
 StridedCopy::StridedCopy(const Shape& shape, std::span<const std::int64_t> from_strides,
                          std::span<const std::int64_t> to_strides, std::size_t element_bytes)
     : element_bytes_(element_bytes) {
-  const std::span<const std::int64_t> both[] = {from_strides, to_strides};
-  for (const SharedAxis& axis : join_axes(shape, both)) axes_.push_back({axis.size, axis.strides[0], axis.strides[1]});
+  // In the target's order, so that it is written from front to back.
+  std::vector<std::size_t> order(shape.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return std::abs(to_strides[a]) > std::abs(to_strides[b]); });
+  Shape sizes;
+  std::vector<std::int64_t> from, to;
+  for (const std::size_t a : order) {
+    sizes.push_back(shape[a]);
+    from.push_back(from_strides[a]);
+    to.push_back(to_strides[a]);
+  }
+  const std::span<const std::int64_t> both[] = {from, to};
+  for (const SharedAxis& axis : join_axes(sizes, both)) axes_.push_back({axis.size, axis.strides[0], axis.strides[1]});
 }
 
 void StridedCopy::run(const std::byte* from, std::byte* to, int threads) const {

@@ -25,7 +25,7 @@ class StridedCopy {
   struct Axis {
     std::int64_t size, from, to;
   };
-  /// Outermost first; none for a single element.
+  /// In the order of the target, outermost first; none for a single element.
   std::span<const Axis> axes() const { return axes_; }
 
  private:

@@ -84,17 +84,17 @@ class ScatterStep final : public Step {
       read_offsets(indices, indices_.type.dtype, axes_, begin, end, Outside::dropped, offsets + begin);
     });
     const std::size_t bytes = size_of(x_.type.dtype);
-    // As many parts of x as the updates are worth.
-    const std::int64_t parts =
-        std::max<std::int64_t>(1, updates_.size() * static_cast<std::int64_t>(bytes) / kParallelGrain);
-    parallel_for(frame.threads(), x_.size(), std::max<std::int64_t>(1, x_.size() / parts),
-                 [&](std::int64_t begin, std::int64_t end) {
-                   if (add_) {
-                     add_(updates, offsets, places, begin, end, block_, block_elements_, x);
-                   } else {
-                     put_blocks(updates, offsets, places, begin, end, block_, block_elements_, bytes, x);
-                   }
-                 });
+    // As many parts of x as the updates are worth: each goes through all offsets.
+    const std::int64_t worth = updates_.size() * static_cast<std::int64_t>(bytes) / kParallelGrain;
+    const std::int64_t parts = std::clamp<std::int64_t>(worth, 1, frame.threads());
+    parallel_parts(frame.threads(), parts, [&](std::int64_t p) {
+      const std::int64_t begin = x_.size() * p / parts, end = x_.size() * (p + 1) / parts;
+      if (add_) {
+        add_(updates, offsets, places, begin, end, block_, block_elements_, x);
+      } else {
+        put_blocks(updates, offsets, places, begin, end, block_, block_elements_, bytes, x);
+      }
+    });
     return {};
   }
 

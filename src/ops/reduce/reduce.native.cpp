@@ -120,13 +120,24 @@ Decision plan_reduce(OpPlanner& op, const ops::ReduceAttrs& attrs, ReduceKind ki
     op.set_view(op[0]);
     return {};
   }
-  if (attrs.axes.empty()) return decline("no axes");
-  const ReduceKernel kernel = reduce_kernel(kind, op[0].type.dtype);
+  if (attrs.axes.empty()) {
+    op.set_view(op.cast(op[0], DType::bool_));
+    return {};
+  }
+  // A sum of complex numbers is one of two columns of real ones.
+  const bool pairs = kind == ReduceKind::sum && op[0].type.dtype == DType::complex64;
+  const ReduceKernel kernel = reduce_kernel(kind, pairs ? DType::float32 : op[0].type.dtype);
   if (!kernel.rows) return decline("complex");
   std::vector<bool> gone(op[0].type.shape.size());
   for (const auto axis : attrs.axes) gone[axis_of(axis, gone.size())] = true;
   Reduced from = as_reduced(op, gone);
-  const View to = op.result();
+  View to = op.result();
+  if (pairs) {
+    from.inner *= 2;
+    from.x.type.dtype = to.type.dtype = DType::float32;
+    from.x.offset *= 2;
+    to.offset *= 2;
+  }
   View scratch = to;
   if (from.outer * from.inner == 1 && from.size > kReduceChunk) {
     scratch = op.scratch({DType::uint64, {(from.size + kReduceChunk - 1) / kReduceChunk}});

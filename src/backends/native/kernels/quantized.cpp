@@ -298,7 +298,9 @@ void plain_panels(const float* x, std::int64_t m, const QuantizedMatrix& w, floa
   const auto one = [&](std::int64_t first) {
     PanelBuffers& b = panel_buffers();
     float* expanded = grown(b.panel, kPanelDepth * width);
-    std::uint8_t* bytes = grown(b.bytes, width);
+    // Codes come by eights; a panel may be narrower (without vectors) and begin within one.
+    const std::int64_t before = first % 8, unpacked = (before + width + 7) / 8 * 8;
+    std::uint8_t* bytes = grown(b.bytes, unpacked);
     const std::int64_t most = std::min(m, kPanelRows);
     float* sums = grown(b.sums, most * width);
     for (std::int64_t m0 = 0; m0 < m; m0 += most) {
@@ -308,7 +310,7 @@ void plain_panels(const float* x, std::int64_t m, const QuantizedMatrix& w, floa
         const std::int64_t depth = std::min(kPanelDepth, w.rows - k0);
         for (std::int64_t i = 0; i < depth; ++i) {
           const std::int64_t row = k0 + i, at = row * w.row_bytes() + first / 8 * w.bits;
-          unpack(codes + at, w.rows * w.row_bytes() - at, w.bits, width, bytes);
+          unpack(codes + at, w.rows * w.row_bytes() - at, w.bits, unpacked, bytes);
           const auto parameter = [&](const void* from, DType type) {
             float value = 0;
             const std::int64_t index = row * groups + first / w.group;
@@ -318,7 +320,7 @@ void plain_panels(const float* x, std::int64_t m, const QuantizedMatrix& w, floa
           };
           const float scale = parameter(w.scales, w.scale_type), bias = parameter(w.biases, w.bias_type);
           float* to = expanded + i * width;
-          for (std::int64_t j = 0; j < width; ++j) to[j] = static_cast<float>(bytes[j]) * scale + bias;
+          for (std::int64_t j = 0; j < width; ++j) to[j] = static_cast<float>(bytes[before + j]) * scale + bias;
         }
         panel_product(x + m0 * w.rows + k0, w.rows, 1, expanded, width, rows, depth, sums, width);
       }

@@ -246,23 +246,17 @@ T* sort_keys(T* keys, std::int64_t n, T* other, int threads) {
   std::int64_t parts = 1;
   while (2 * parts <= threads && n / (2 * parts) >= kLongRow / 4) parts *= 2;
   const auto bound = [&](std::int64_t part) { return n * part / parts; };
-  parallel_for(threads, parts, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t p = begin; p < end; ++p) {
-      sort_part(keys + bound(p), bound(p + 1) - bound(p));
-    }
-  });
+  parallel_parts(threads, parts, [&](std::int64_t p) { sort_part(keys + bound(p), bound(p + 1) - bound(p)); });
   for (std::int64_t width = 1; width < parts; width *= 2) {
     // Each thread writes an equal share of what two runs of `width` parts become.
-    parallel_for(threads, parts, 1, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t p = begin; p < end; ++p) {
-        const std::int64_t first = p / (2 * width) * 2 * width;
-        const T* a = keys + bound(first);
-        const T* b = keys + bound(first + width);
-        const std::int64_t na = b - a, nb = bound(first + 2 * width) - bound(first + width);
-        const std::int64_t k0 = (na + nb) * (p - first) / (2 * width), k1 = (na + nb) * (p - first + 1) / (2 * width);
-        const std::int64_t i0 = from_first(a, na, b, nb, k0), i1 = from_first(a, na, b, nb, k1);
-        merge(a + i0, a + i1, b + (k0 - i0), b + (k1 - i1), other + bound(first) + k0);
-      }
+    parallel_parts(threads, parts, [&](std::int64_t p) {
+      const std::int64_t first = p / (2 * width) * 2 * width;
+      const T* a = keys + bound(first);
+      const T* b = keys + bound(first + width);
+      const std::int64_t na = b - a, nb = bound(first + 2 * width) - bound(first + width);
+      const std::int64_t k0 = (na + nb) * (p - first) / (2 * width), k1 = (na + nb) * (p - first + 1) / (2 * width);
+      const std::int64_t i0 = from_first(a, na, b, nb, k0), i1 = from_first(a, na, b, nb, k1);
+      merge(a + i0, a + i1, b + (k0 - i0), b + (k1 - i1), other + bound(first) + k0);
     });
     std::swap(keys, other);
   }
