@@ -4,6 +4,7 @@
 #include <cstring>
 #include <span>
 
+#include "backends/native/kernels/transpose.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
 
@@ -46,7 +47,11 @@ void copy_axes(const T* from, T* to, const Axis& outer, std::span<const Axis> in
   if (inner.empty()) {
     copy_row(from, outer.from, to, outer.to, outer.size);
   } else if (inner.size() == 1 && inner[0].from != 1 && inner[0].to == 1 && outer.from == 1) {
-    transpose_plane(from, to, outer, inner[0]);
+    if constexpr (std::is_same_v<T, std::uint32_t>) {
+      transpose_words(from, inner[0].from, to, outer.to, outer.size, inner[0].size);
+    } else {
+      transpose_plane(from, to, outer, inner[0]);
+    }
   } else {
     for (std::int64_t i = 0; i < outer.size; ++i) {
       copy_axes(from + i * outer.from, to + i * outer.to, inner[0], inner.subspan(1));
