@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "backends/native/native.hpp"
@@ -36,6 +37,7 @@ class PlanBuilder {
   struct Unit {
     std::vector<std::size_t> members;
     bool elementwise = false;
+    std::optional<ValueId> softmax_of;  ///< all of it is the softmax of that value's last axis
   };
 
   // Preparation.
@@ -43,11 +45,14 @@ class PlanBuilder {
   void find_units();
   std::vector<std::size_t> order_of_units() const;
   bool is_elementwise(std::size_t i) const;
+  /// The instructions that together are a softmax whose last one is i, in order; else none.
+  std::vector<std::size_t> softmax_ending_at(std::size_t i) const;
 
   // Emission.
   Status emit(const Unit& unit);
   Status emit_steps(const Unit& unit);
   void emit_group(const Unit& unit);
+  void emit_softmax(const Unit& unit);
   bool emit_native(std::size_t i, std::string& why);
   Status flush_fallback();
   Result<std::unique_ptr<const Plan>> subplan(std::size_t i, std::size_t k) const;

@@ -135,7 +135,7 @@ class Step {
 
   std::vector<SlotId> reads;
   std::vector<SlotId> writes;
-  std::string why;  ///< why no better kernel was chosen; empty when there is none
+  std::string why;                        ///< why no better kernel was chosen; empty when there is none
   std::vector<std::size_t> instructions;  ///< of the program, that it computes; none for a copy that outputs need
 };
 

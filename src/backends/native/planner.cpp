@@ -10,6 +10,7 @@
 #include "backends/native/builder.hpp"
 #include "backends/native/copy.hpp"
 #include "backends/native/elementwise.hpp"
+#include "backends/native/softmax.hpp"
 #include "base/format.hpp"
 
 namespace reprise::native {
@@ -217,6 +218,15 @@ void PlanBuilder::emit_group(const Unit& unit) {
   ++native_steps_;
 }
 
+void PlanBuilder::emit_softmax(const Unit& unit) {
+  const View from = dense_of(*unit.softmax_of);
+  for (const std::size_t i : unit.members) used_by(i);
+  const ValueId result = first_result(unit.members.back());
+  place(result, new_view(Storage::arena, values_[result].type));
+  add_step(make_softmax_step(from, *values_[result].view));
+  ++native_steps_;
+}
+
 bool PlanBuilder::emit_native(std::size_t i, std::string& why) {
   const VerifiedInstruction& one = instruction(i);
   const Native* native = native_of(*one.op);
@@ -254,11 +264,15 @@ Status PlanBuilder::emit(const Unit& unit) {
 
 Status PlanBuilder::emit_steps(const Unit& unit) {
   const std::size_t i = unit.members[0];
-  if (unit.elementwise || native_of(*instruction(i).op)) {
+  if (unit.elementwise || unit.softmax_of || native_of(*instruction(i).op)) {
     if (depends_on_pending(unit)) REPRISE_RETURN_IF_ERROR(flush_fallback());
   }
   if (unit.elementwise) {
     emit_group(unit);
+    return {};
+  }
+  if (unit.softmax_of) {
+    emit_softmax(unit);
     return {};
   }
   std::string why;

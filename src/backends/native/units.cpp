@@ -7,6 +7,7 @@
 
 #include "backends/native/builder.hpp"
 #include "backends/native/elementwise.hpp"
+#include "ops/reduce/reduce.hpp"
 
 namespace reprise::native {
 namespace {
@@ -48,6 +49,38 @@ bool PlanBuilder::is_elementwise(std::size_t i) const {
   return !why_not_elementwise(*one.op, one.attrs.get(), operands, type);
 }
 
+// divide(e, sum(e)), e = exp(subtract(x, reduce_max(x))), over the last axis of float32, where nothing else wants the
+// values in between.
+std::vector<std::size_t> PlanBuilder::softmax_ending_at(std::size_t i) const {
+  // The instruction of this name that makes operand k of instruction `of`, and whose result is used `uses` times.
+  const auto maker = [&](std::size_t of, std::size_t k, std::string_view name,
+                         std::uint32_t uses) -> std::optional<std::size_t> {
+    const Ref& ref = instruction(of).operands[k];
+    if (ref.kind != RefKind::result) return std::nullopt;
+    const Value& value = values_[value_of(ref)];
+    const std::size_t p = producer_of(ref);
+    if (instruction(p).op->name != name || value.uses != uses || value.is_output) return std::nullopt;
+    return p;
+  };
+  const TensorType& type = values_[first_result(i)].type;
+  if (instruction(i).op->name != "divide" || type.dtype != DType::float32 || type.rank() == 0 || is_empty(type)) {
+    return {};
+  }
+  const auto exp = maker(i, 0, "exp", 2), sum = maker(i, 1, "sum", 1);
+  if (!exp || !sum || instruction(*sum).operands[0] != instruction(i).operands[0]) return {};
+  const auto difference = maker(*exp, 0, "subtract", 1);
+  if (!difference) return {};
+  const auto most = maker(*difference, 1, "reduce_max", 1);
+  if (!most || instruction(*most).operands[0] != instruction(*difference).operands[0]) return {};
+  if (values_[value_of(instruction(*most).operands[0])].type != type) return {};
+  for (const std::size_t r : {*most, *sum}) {
+    const auto& attrs = *static_cast<const ops::ReduceAttrs*>(instruction(r).attrs.get());
+    if (!attrs.keep_axes || attrs.axes.size() != 1) return {};
+    if (axis_of(attrs.axes[0], type.shape.size()) + 1 != type.shape.size()) return {};
+  }
+  return {*most, *difference, *exp, *sum, i};
+}
+
 // A level counts how often the way to an instruction leaves a group; groups of one level cannot wait for each other.
 void PlanBuilder::find_units() {
   const std::size_t n = list_.instructions.size();
@@ -60,9 +93,21 @@ void PlanBuilder::find_units() {
     while (leader[i] != i) i = leader[i] = leader[leader[i]];
     return i;
   };
+  std::map<std::size_t, ValueId> softmax_of;  // by leader
+  std::vector<bool> in_softmax(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (!needed_[i]) continue;
-    elementwise[i] = is_elementwise(i);
+    const auto members = softmax_ending_at(i);
+    if (members.empty()) continue;
+    softmax_of[members[0]] = value_of(instruction(members[0]).operands[0]);
+    for (const std::size_t m : members) {
+      leader[m] = members[0];
+      in_softmax[m] = true;
+    }
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!needed_[i]) continue;
+    elementwise[i] = !in_softmax[i] && is_elementwise(i);
     const auto same_shape = [&](std::size_t p) {
       return values_[first_result(p)].type.shape == values_[first_result(i)].type.shape;
     };
@@ -88,7 +133,11 @@ void PlanBuilder::find_units() {
   for (std::size_t i = 0; i < n; ++i) {
     if (!needed_[i]) continue;
     const auto [it, added] = unit_of_leader.try_emplace(find(i), units_.size());
-    if (added) units_.push_back({{}, elementwise[i]});
+    if (added) {
+      const auto softmax = softmax_of.find(find(i));
+      units_.push_back(
+          {{}, elementwise[i], softmax == softmax_of.end() ? std::nullopt : std::optional(softmax->second)});
+    }
     unit_of_[i] = it->second;
     units_[it->second].members.push_back(i);
   }

@@ -12,7 +12,7 @@ Decision plan_while(OpPlanner& op) {
   for (std::size_t k = 0; k < 2; ++k) {
     auto plan = op.subplan(k);
     if (!plan) return decline(plan.error().message());
-    if (!*plan) return decline(k == 0 ? "no kernel for its condition" : "no kernel for its body");
+    if (!(*plan)->has_kernels) return decline(k == 0 ? "no kernel for its condition" : "no kernel for its body");
     (k == 0 ? parts.cond : parts.body) = *std::move(plan);
   }
   for (std::size_t k = 0; k < op.size(); ++k) parts.carries.push_back(op[k].type);

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "backends/native/kernels/exp.inl.hpp"
@@ -78,6 +79,54 @@ void normalise_rows(const Normalisation& n, std::int64_t begin, std::int64_t end
   }
 }
 
+// A row stays in the first-level cache, or at least in the second, between the passes over it.
+void softmax_rows(const float* from, float* to, std::int64_t width, std::int64_t begin, std::int64_t end) {
+  const hn::ScalableTag<float> d;
+  const auto n = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto greater = [](auto a, auto b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::Ne(b, b)), b, a); };
+  for (std::int64_t r = begin; r < end; ++r) {
+    const float* HWY_RESTRICT x = from + r * width;
+    float* HWY_RESTRICT out = to + r * width;
+    const auto least = hn::Set(d, -std::numeric_limits<float>::infinity());
+    auto m0 = least, m1 = least, m2 = least, m3 = least;
+    std::int64_t i = 0;
+    for (; i + 4 * n <= width; i += 4 * n) {
+      m0 = greater(m0, hn::LoadU(d, x + i));
+      m1 = greater(m1, hn::LoadU(d, x + i + n));
+      m2 = greater(m2, hn::LoadU(d, x + i + 2 * n));
+      m3 = greater(m3, hn::LoadU(d, x + i + 3 * n));
+    }
+    for (; i + n <= width; i += n) m0 = greater(m0, hn::LoadU(d, x + i));
+    m0 = greater(greater(m0, m1), greater(m2, m3));
+    HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
+    hn::Store(m0, d, lanes);
+    float most = lanes[0];
+    const auto join = [&](float v) { most = v > most || v != v ? v : most; };
+    for (std::int64_t j = 1; j < n; ++j) join(lanes[j]);
+    for (; i < width; ++i) join(x[i]);
+
+    const auto middle = hn::Set(d, most);
+    const auto weight = [&](auto v) { return exp_negative<true>(d, hn::Sub(v, middle)); };
+    auto s0 = hn::Zero(d), s1 = s0;
+    i = 0;
+    for (; i + 2 * n <= width; i += 2 * n) {
+      const auto w0 = weight(hn::LoadU(d, x + i)), w1 = weight(hn::LoadU(d, x + i + n));
+      hn::StoreU(w0, d, out + i);
+      hn::StoreU(w1, d, out + i + n);
+      s0 = hn::Add(s0, w0);
+      s1 = hn::Add(s1, w1);
+    }
+    for (; i < width; i += n) {
+      const auto rest = hn::FirstN(d, static_cast<std::size_t>(std::min(n, width - i)));
+      const auto w = hn::IfThenElseZero(rest, weight(hn::MaskedLoad(rest, d, x + i)));
+      hn::BlendedStore(w, rest, d, out + i);
+      s0 = hn::Add(s0, w);
+    }
+    const float factor = 1 / hn::GetLane(hn::SumOfLanes(d, hn::Add(s0, s1)));
+    for (std::int64_t j = 0; j < width; ++j) out[j] *= factor;
+  }
+}
+
 void swiglu_part(FloatArray gate, FloatArray up, void* out, DType out_type, std::int64_t begin, std::int64_t end) {
   constexpr std::int64_t kPiece = 1024;
   thread_local std::vector<float> gates, ups, results;
@@ -118,6 +167,7 @@ namespace reprise::native {
 namespace {
 
 HWY_EXPORT(normalise_rows);
+HWY_EXPORT(softmax_rows);
 HWY_EXPORT(swiglu_part);
 
 }  // namespace
@@ -126,6 +176,12 @@ void normalise(const Normalisation& n, int threads) {
   const auto part = HWY_DYNAMIC_DISPATCH(normalise_rows);
   parallel_for(threads, n.rows, std::max<std::int64_t>(1, kParallelGrain / std::max<std::int64_t>(1, n.width)),
                [&](std::int64_t begin, std::int64_t end) { part(n, begin, end); });
+}
+
+void softmax(const float* x, float* out, std::int64_t rows, std::int64_t width, int threads) {
+  const auto part = HWY_DYNAMIC_DISPATCH(softmax_rows);
+  parallel_for(threads, rows, std::max<std::int64_t>(1, kParallelGrain / 4 / width),
+               [&](std::int64_t begin, std::int64_t end) { part(x, out, width, begin, end); });
 }
 
 void swiglu(FloatArray gate, FloatArray up, void* out, DType out_type, std::int64_t n, int threads) {

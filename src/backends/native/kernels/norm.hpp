@@ -24,6 +24,9 @@ struct Normalisation {
 };
 void normalise(const Normalisation& n, int threads);
 
+/// Each row of x, of float32: exp(x - max) / sum of those.
+void softmax(const float* x, float* out, std::int64_t rows, std::int64_t width, int threads);
+
 /// out = gate * sigmoid(gate) * up, n elements.
 void swiglu(FloatArray gate, FloatArray up, void* out, DType out_type, std::int64_t n, int threads);
 
