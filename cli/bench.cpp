@@ -333,10 +333,13 @@ Status check_numbers(const Options& options) {
   return {};
 }
 
-int run(const Options& options) {
+int run(Options options) {
   if (const Status good = check_numbers(options); !good.ok()) return fail(good.error());
   auto target = resolve(options.target);
   if (!target) return fail(target.error());
+  // What is reported is what ran.
+  const bool native = reprise::resolve(target->backend, target->device) == Backend::native;
+  options.target.backend = native ? "native" : "mlx";
   auto job = read(options);
   if (!job) return fail_reading(job.error());
   auto report = bench(options, *target, *job);

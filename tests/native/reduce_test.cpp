@@ -11,7 +11,6 @@
 
 #include "backends/native/isa.hpp"
 #include "backends/native/kernels/norm.hpp"
-#include "backends/native/kernels/transpose.hpp"
 #include "base/format.hpp"
 #include "reprise/executable.hpp"
 #include "reprise/text.hpp"
@@ -130,26 +129,6 @@ TEST_F(Reductions, Softmax) {
           ASSERT_TRUE(seen != seen) << width << ", row " << r << ": " << seen;
         } else {
           ASSERT_NEAR(seen, wanted, 1e-6 * wanted + 3e-45) << width << ", row " << r << ", " << i;
-        }
-      }
-    }
-  }
-}
-
-TEST_F(Reductions, TransposedCopies) {
-  for (const std::int64_t rows : {1, 3, 4, 5, 31, 33, 70}) {
-    for (const std::int64_t columns : {1, 7, 8, 15, 16, 17, 40}) {
-      for (const bool backwards : {false, true}) {
-        std::vector<std::uint32_t> from(static_cast<std::size_t>(rows * columns)), to(from.size(), 0);
-        for (std::size_t i = 0; i < from.size(); ++i) from[i] = static_cast<std::uint32_t>(i);
-        const std::int64_t stride = backwards ? -rows : rows;
-        transpose_words(from.data() + (backwards ? (columns - 1) * rows : 0), stride, to.data(), columns, rows,
-                        columns);
-        for (std::int64_t r = 0; r < rows; ++r) {
-          for (std::int64_t c = 0; c < columns; ++c) {
-            const std::int64_t line = backwards ? columns - 1 - c : c;
-            ASSERT_EQ(to[static_cast<std::size_t>(r * columns + c)], line * rows + r) << rows << " x " << columns;
-          }
         }
       }
     }

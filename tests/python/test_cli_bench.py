@@ -60,6 +60,7 @@ def test_lines(folder):
 def test_json_and_again(folder):
     seen = timed(folder / "mixed.rp", "--input", "f32[4,3]", "f32[3, 5]", "--seed", "7", "--check", *QUICK)
     assert seen["inputs"] == ["f32[4, 3]", "f32[3, 5]"] and seen["instructions"] == 3 and seen["runs"] == 5
+    assert seen["backend"] in ("native", "mlx")  # what ran, not "auto"
     assert seen["bytes"] == 4 * (12 + 15 + 20 + 4) + 8 * 20
     assert seen["product_operations"] == 2 * 4 * 3 * 5
     assert seen["check"]["error"] <= seen["check"]["tolerance"]

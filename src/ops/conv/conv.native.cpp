@@ -19,6 +19,9 @@ Desc channels_first(const View& x, dnnl::memory::data_type type) {
   Dims strides{x.strides[0], x.strides[rank - 1]};
   dims.insert(dims.end(), x.type.shape.begin() + 1, x.type.shape.end() - 1);
   strides.insert(strides.end(), x.strides.begin() + 1, x.strides.end() - 1);
+  // With one image its stride says nothing, but in a band of rows it is not that of a dense array, which oneDNN's fast
+  // kernels ask for.
+  if (dims[0] == 1) strides[0] = x.type.shape[1] * x.strides[1];
   return Desc(dims, type, strides);
 }
 
