@@ -52,6 +52,8 @@ class PlanBuilder {
   Status emit(const Unit& unit);
   Status emit_steps(const Unit& unit);
   void emit_group(const Unit& unit);
+  /// Places the result where an input of the group lies that nothing wants afterwards; false when there is none.
+  bool write_over_input(const struct Group& group, ValueId result);
   void emit_softmax(const Unit& unit);
   bool emit_native(std::size_t i, std::string& why);
   Status flush_fallback();
@@ -92,6 +94,7 @@ class PlanBuilder {
   std::vector<std::string> pending_why_;
   std::vector<bool> is_pending_;
   std::size_t native_steps_ = 0;
+  bool in_loop_ = false;  ///< the plan of a loop's condition or body, whose inputs are carries
   std::unique_ptr<Plan> plan_ = std::make_unique<Plan>();
 };
 

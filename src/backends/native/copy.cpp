@@ -6,6 +6,7 @@
 #include <numeric>
 #include <span>
 
+#include "backends/native/arrays.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
 
@@ -126,6 +127,33 @@ class CopyStep final : public Step {
   StridedCopy copy_;
 };
 
+class TakeOverStep final : public Step {
+ public:
+  TakeOverStep(View from, View to, bool copied) : from_(std::move(from)), to_(std::move(to)), copied_(copied) {
+    reads = {from_.slot};
+    writes = {to_.slot};
+  }
+
+  Status run(const Frame& frame) const override {
+    // The address of `from` stays, for steps that read it while they write `to`.
+    if (frame.array(from_.slot)->is_donatable()) {
+      frame.set_array(to_.slot, frame.take_array(from_.slot));
+    } else {
+      frame.set_array(to_.slot, copied_ ? dense_copy(*frame.array(from_.slot), frame.threads()) : new_array(to_.type));
+    }
+    return {};
+  }
+
+  std::string describe() const override {
+    return fmt::format("take over {}{}", to_string(to_.type),
+                       copied_ ? " (a copy, unless it is donated)" : " if donated");
+  }
+
+ private:
+  View from_, to_;
+  bool copied_;
+};
+
 }  // namespace
 
 StridedCopy::StridedCopy(const Shape& shape, std::span<const std::int64_t> from_strides,
@@ -154,6 +182,10 @@ void StridedCopy::run(const std::byte* from, std::byte* to, int threads) const {
     case 4: return copy_typed<std::uint32_t>(from, to, axes_, threads);
     default: return copy_typed<Wide8>(from, to, axes_, threads);
   }
+}
+
+std::unique_ptr<Step> make_take_over_step(View from, View to, bool copied) {
+  return std::make_unique<TakeOverStep>(std::move(from), std::move(to), copied);
 }
 
 std::unique_ptr<Step> make_copy_step(const View& from, const View& to) { return std::make_unique<CopyStep>(from, to); }

@@ -33,6 +33,10 @@ class StridedCopy {
   std::size_t element_bytes_ = 1;
 };
 
+/// Makes the array of `to` out of that of `from`, whole and of one type: the same array when nobody else holds it, else
+/// a new one, which holds a copy if `copied` and anything if not.
+std::unique_ptr<Step> make_take_over_step(View from, View to, bool copied);
+
 /// Writes the elements of `from` to `to`, both of one shape and of elements of one size. They must not overlap.
 std::unique_ptr<Step> make_copy_step(const View& from, const View& to);
 

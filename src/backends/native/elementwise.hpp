@@ -19,7 +19,9 @@ struct GroupMember {
   /// Below the group's number of inputs: an input; else the result of an earlier member, counted from there on.
   std::vector<std::uint32_t> operands;
   DType dtype = DType::float32;  ///< of the result
-  std::optional<View> result;    ///< where it is stored (dense); nothing for what only the group itself reads
+  /// Where it is stored (dense); nothing for what only the group itself reads. The last member's may be where an input
+  /// lies that is dense and of its dtype.
+  std::optional<View> result;
 };
 
 struct Group {

@@ -14,31 +14,6 @@ namespace {
 
 namespace mx = mlx::core;
 
-/// Copies an array that nobody else holds by taking it over, others element by element.
-class AdoptStep final : public Step {
- public:
-  AdoptStep(View from, View to) : from_(std::move(from)), to_(std::move(to)) {
-    reads = {from_.slot};
-    writes = {to_.slot};
-  }
-
-  Status run(const Frame& frame) const override {
-    if (frame.array(from_.slot)->is_donatable()) {
-      frame.set_array(to_.slot, frame.take_array(from_.slot));
-      return {};
-    }
-    frame.set_array(to_.slot, dense_copy(*frame.array(from_.slot), frame.threads()));
-    return {};
-  }
-
-  std::string describe() const override {
-    return fmt::format("take over {} (a copy, unless it is donated)", to_string(to_.type));
-  }
-
- private:
-  View from_, to_;
-};
-
 bool host_within(const VerifiedList& list) {
   return std::any_of(list.instructions.begin(), list.instructions.end(), [](const VerifiedInstruction& one) {
     return has(one.op->traits, ops::Trait::host) ||
@@ -98,14 +73,15 @@ View OpPlanner::updated(std::size_t operand, std::size_t i) {
   const Storage storage = builder_.plan_->slots[old.slot].storage;
   const bool mine = builder_.may_overwrite(from, instruction_);
   if (mine && old.is_dense() && old.type == result_type(i)) {
-    if (storage == Storage::arena || storage == Storage::array) {
+    const bool shared = builder_.plan_->slots[old.slot].may_be_shared;
+    if (storage == Storage::arena || (storage == Storage::array && !shared)) {
       builder_.place(to, old);
       return old;
     }
-    if (storage == Storage::input && old.offset == 0 && old.bytes() == builder_.plan_->slots[old.slot].bytes) {
+    if (storage != Storage::constant && old.offset == 0 && old.bytes() == builder_.plan_->slots[old.slot].bytes) {
       const View adopted = builder_.new_view(Storage::array, result_type(i));
       builder_.plan_->slots[adopted.slot].made_by_step = true;
-      builder_.add_step(std::make_unique<AdoptStep>(old, adopted));
+      builder_.add_step(make_take_over_step(old, adopted, true));
       builder_.place(to, adopted);
       return adopted;
     }
@@ -122,6 +98,7 @@ View OpPlanner::array(std::size_t i) {
 SlotId OpPlanner::array_result(std::size_t i) {
   const View view = builder_.new_view(Storage::array, result_type(i));
   builder_.plan_->slots[view.slot].made_by_step = true;
+  builder_.plan_->slots[view.slot].may_be_shared = true;
   builder_.place(static_cast<ValueId>(builder_.first_result(instruction_) + i), view);
   return view.slot;
 }

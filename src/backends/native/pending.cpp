@@ -22,7 +22,9 @@ Result<std::unique_ptr<const Plan>> PlanBuilder::subplan(std::size_t i, std::siz
   if (!verified) return verified.error();
   auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), carries);
   if (!typed) return typed.error();
-  return PlanBuilder(std::make_shared<const TypedProgram>(*std::move(typed))).build();
+  PlanBuilder builder(std::make_shared<const TypedProgram>(*std::move(typed)));
+  builder.in_loop_ = true;
+  return builder.build();
 }
 
 Status PlanBuilder::flush_fallback() {
@@ -84,6 +86,7 @@ Status PlanBuilder::flush_fallback() {
   for (const ValueId value : outputs) {
     const View view = new_view(Storage::array, values_[value].type);
     plan_->slots[view.slot].made_by_step = true;
+    plan_->slots[view.slot].may_be_shared = true;
     place(value, view);
     parts.outputs.push_back(view.slot);
   }

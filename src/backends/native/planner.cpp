@@ -203,7 +203,9 @@ void PlanBuilder::emit_group(const Unit& unit) {
     const ValueId value = first_result(unit.members[m]);
     Value& v = values_[value];
     if (v.uses == 0 && !v.is_output) continue;
-    place(value, new_view(Storage::arena, v.type));
+    // The last member writes when all others have read a tile.
+    const bool last = m + 1 == unit.members.size();
+    if (!last || !write_over_input(group, value)) place(value, new_view(Storage::arena, v.type));
     group.members[m].result = *v.view;
   }
   std::vector<SlotId> reads, writes;
@@ -216,6 +218,32 @@ void PlanBuilder::emit_group(const Unit& unit) {
   step->writes = std::move(writes);
   add_step(std::move(step));
   ++native_steps_;
+}
+
+bool PlanBuilder::write_over_input(const Group& group, ValueId result) {
+  const TensorType& type = values_[result].type;
+  for (const View& in : group.inputs) {
+    const Slot& slot = plan_->slots[in.slot];
+    const bool same = in.type.dtype == type.dtype && in.is_dense() && in.offset == 0 && in.bytes() == slot.bytes;
+    if (!same || slot.storage == Storage::constant || slot.may_be_shared) continue;
+    // A loop's carries swap places anyway.
+    if (slot.storage == Storage::input && in_loop_) continue;
+    const bool free = std::none_of(residents_[in.slot].begin(), residents_[in.slot].end(),
+                                   [&](ValueId other) { return values_[other].is_output || values_[other].uses > 0; });
+    const auto reads_it = [&](const View& other) { return other.slot == in.slot; };
+    if (!free || std::count_if(group.inputs.begin(), group.inputs.end(), reads_it) != 1) continue;
+    if (slot.storage != Storage::input) {
+      place(result, in);
+      return true;
+    }
+    // Only if the caller gives the array away, which a replay shows.
+    const View taken = new_view(Storage::array, type);
+    plan_->slots[taken.slot].made_by_step = true;
+    add_step(make_take_over_step(dense_view(in.slot, type), taken, false));
+    place(result, taken);
+    return true;
+  }
+  return false;
 }
 
 void PlanBuilder::emit_softmax(const Unit& unit) {

@@ -94,6 +94,7 @@ Decision plan_pad(OpPlanner& op, const ops::PadAttrs& attrs) {
   const View whole = op.result();
   View target = whole;  // where that goes
   bool some = true, interior = false;
+  std::vector<std::int64_t> starts;  // of that, by axis; cutting off may leave a gap before the first
   for (std::size_t i = 0; i < attrs.low.size(); ++i) {
     const std::int64_t step = attrs.interior[i] + 1, low = attrs.low[i], size = kept.type.shape[i];
     const auto count_below = [step](std::int64_t limit) { return limit <= 0 ? 0 : (limit + step - 1) / step; };
@@ -101,7 +102,8 @@ Decision plan_pad(OpPlanner& op, const ops::PadAttrs& attrs) {
     const std::int64_t last = std::clamp(count_below(whole.type.shape[i] - low), first, size);
     kept.offset += first * kept.strides[i];
     kept.type.shape[i] = last - first;
-    target.offset += (low + first * step) * whole.strides[i];
+    starts.push_back(low + first * step);
+    target.offset += starts[i] * whole.strides[i];
     target.strides[i] *= step;
     target.type.shape[i] = last - first;
     some = some && last > first;
@@ -119,7 +121,7 @@ Decision plan_pad(OpPlanner& op, const ops::PadAttrs& attrs) {
     View middle = whole;
     for (std::size_t i = 0; i < attrs.low.size(); ++i) {
       View low = middle, high = middle;
-      low.type.shape[i] = std::max<std::int64_t>(attrs.low[i], 0);
+      low.type.shape[i] = starts[i];
       const std::int64_t end = low.type.shape[i] + kept.type.shape[i];
       high.type.shape[i] -= end;
       high.offset += end * whole.strides[i];

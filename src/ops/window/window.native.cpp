@@ -130,7 +130,7 @@ class WindowScatterStep final : public Step {
 
 Decision plan_window(OpPlanner& op, const ops::WindowAttrs& attrs, WindowKind kind) {
   const WindowFn kernel = window_kernel(kind, op[0].type.dtype);
-  if (!kernel) return decline("complex");
+  if (!kernel) return decline("no kernel for this dtype");
   WindowShape shape = shape_of(attrs, op[0].type.shape, op.result_type().shape);
   if (auto no = declined_windows(shape, window_cost(shape), op[0].size() + shape.outputs())) return no;
   const View x = op.dense(0), out = op.result();

@@ -381,7 +381,9 @@ std::int64_t WindowShape::outputs() const {
   return n;
 }
 
-WindowFn window_kernel(WindowKind kind, DType dtype) { return HWY_DYNAMIC_DISPATCH(find_window)(kind, dtype); }
+WindowFn window_kernel(WindowKind kind, DType dtype) {
+  return dtype == DType::bool_ ? nullptr : HWY_DYNAMIC_DISPATCH(find_window)(kind, dtype);
+}
 
 WindowScatterFn window_scatter_kernel(bool greatest, DType dtype) {
   return dtype == DType::bool_ ? nullptr : HWY_DYNAMIC_DISPATCH(find_scatter)(greatest, dtype);

@@ -31,7 +31,7 @@ enum class WindowKind : std::uint8_t { sum, product, max, min };
 
 /// Units [begin, end) of the result.
 using WindowFn = void (*)(const WindowShape& shape, const void* x, void* out, std::int64_t begin, std::int64_t end);
-/// Null when there is none for the dtype (complex64).
+/// Null when there is none for the dtype: complex64, and bool, whose least and greatest are not those of its byte.
 WindowFn window_kernel(WindowKind kind, DType dtype);
 /// Elements that are read, about: many more than x has where large windows overlap in axes other than the last.
 double window_cost(const WindowShape& shape);
