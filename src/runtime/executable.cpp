@@ -7,6 +7,7 @@
 #include "backends/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
+#include "passes/passes.hpp"
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
@@ -20,9 +21,13 @@ namespace {
 std::atomic<std::uint64_t> next_id{1};
 
 Result<std::shared_ptr<const Specialised>> prepare(std::shared_ptr<const TypedProgram> typed,
-                                                   const CompileOptions& options) {
+                                                   const CompileOptions& options,
+                                                   [[maybe_unused]] std::int64_t max_bytes) {
 #ifdef REPRISE_NATIVE
-  if (options.backend == Backend::native) return native::specialise(std::move(typed));
+  if (options.backend == Backend::native) {
+    REPRISE_ASSIGN(pass::Optimised made, pass::optimise(std::move(typed), options.disabled_passes, max_bytes));
+    return native::specialise(std::move(made.program));
+  }
 #endif
   return mlx_backend::specialise(std::move(typed), options.device);
 }
@@ -53,7 +58,7 @@ class Executable::Impl {
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
     auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
-    auto made = prepare(std::move(shared), options_);
+    auto made = prepare(std::move(shared), options_, max_bytes_);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
@@ -156,6 +161,7 @@ Result<Executable> compile(const Program& program, const CompileOptions& options
     return make_error(ErrorCode::unsupported, "backend native runs on the CPU only; device {} needs backend mlx",
                       to_string(options.device));
   }
+  REPRISE_RETURN_IF_ERROR(pass::check_names(options.disabled_passes));
   auto verified = verify(program);
   if (!verified) return verified.error();
   return Executable(
