@@ -93,5 +93,6 @@ void add_run(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
+void add_passes(CLI::App& app, Action& action);
 
 }  // namespace reprise::cli

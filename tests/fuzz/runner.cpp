@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "fuzz/noise.hpp"
+#include "passes/passes.hpp"
 
 namespace reprise::fuzz {
 namespace {
@@ -40,6 +41,17 @@ class Changed : public Runner {
   std::string_view name_;
   FuzzCase (*change_)(const FuzzCase&);
 };
+
+// The program after the passes. Its numbers of instructions are those of the new list; inputs and outputs stay.
+FuzzCase optimised(const FuzzCase& one) {
+  FuzzCase out = one;
+  auto whole = std::make_shared<const VerifiedProgram>(verify(one.program()).value());
+  auto types = std::make_shared<const TypedProgram>(infer(whole, one.input_types()).value());
+  out.data = pass::optimise(std::move(types), {}).value().program->program().data();
+  // Captures have their layouts already.
+  out.capture_layouts.assign(out.data.captures.size(), Layout::dense);
+  return out;
+}
 
 template <typename F>
 void each_ref(FuzzCase& one, F change) {
@@ -105,10 +117,11 @@ Result<std::unique_ptr<const Runner>> make_runner(std::string_view name) {
     REPRISE_ASSIGN(const Device device, parse_device(name.substr(4)));
     return {std::make_unique<const Plain>(name, CompileOptions{.device = device})};
   }
+  if (name == "optimised") return {std::make_unique<const Changed>("optimised", optimised)};
   if (name == "captured") return {std::make_unique<const Changed>("captured", captured)};
   if (name == "looped") return {std::make_unique<const Changed>("looped", looped)};
   if (name == "wide") return {std::make_unique<const Changed>("wide", widened)};
-  return make_error(ErrorCode::invalid_argument, "runner '{}' is unknown; wanted mlx, captured, looped or wide", name);
+  return make_error(ErrorCode::invalid_argument, "runner '{}' is unknown; wanted mlx, captured, looped, optimised or wide", name);
 }
 
 }  // namespace reprise::fuzz

@@ -6,6 +6,7 @@
 // "mlx"       the MLX backend on the CPU; "mlx:cuda" on another device
 // "captured"  the same with all inputs as captures: what a backend computes while it compiles
 // "looped"    the same with the whole program in a loop that turns once
+// "optimised" the same after the passes
 // "wide"      the same with whatever is not exact computed in the next wider dtype: another rounding everywhere. It
 //             stands for a second backend where there is none, and shows that the comparison allows what it must.
 //
