@@ -150,8 +150,9 @@ std::vector<std::size_t> order(const Side& s, std::size_t third, std::size_t las
 }
 
 std::optional<Ref> fuse(Editor& editor, Node& node) {
+  if (node.op->name != "dot") return {};
   const TensorType type = editor.type(node);
-  if (node.op->name != "dot" || !is_rows(type) || !is_rows(editor.type(node.operands[0]))) return {};
+  if (!is_rows(type) || !is_rows(editor.type(node.operands[0]))) return {};
   const auto& outer = node.as<ops::DotAttrs>();
   const std::size_t rank = editor.type(node.operands[0]).shape.size();
   if (rank > 4) return {};

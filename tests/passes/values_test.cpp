@@ -227,8 +227,9 @@ std::string attention(bool masked) {
          "const0 = 0.25 : f32\nconst1 = 0.0 : f32\nconst2 = -3.4028235e38 : f32\n"
          "%0 = dot in0, in1 {contract_a = [3], contract_b = [3], batch_a = [0, 1], batch_b = [0, 1]}\n"
          "%1 = multiply %0, const0\n" +
-         (masked ? "%2 = select in3, const1, const2\n" : "%2 = negate const1\n") +
-         "%3 = add %1, %2\n%4 = reduce_max %3 {keep_axes = true, axes = [3]}\n%5 = subtract %3, %4\n%6 = exp %5\n"
+         // Without a mask the sum is one that goes away.
+         (masked ? "%2 = select in3, const1, const2\n%3 = add %1, %2\n" : "%2 = negate %1\n%3 = negate %2\n") +
+         "%4 = reduce_max %3 {keep_axes = true, axes = [3]}\n%5 = subtract %3, %4\n%6 = exp %5\n"
          "%7 = sum %6 {keep_axes = true, axes = [-1]}\n%8 = divide %6, %7\n"
          "%9 = dot %8, in2 {contract_a = [3], contract_b = [2], batch_a = [0, 1], batch_b = [0, 1]}\nreturn %9\n";
 }
