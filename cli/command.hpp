@@ -95,5 +95,6 @@ void add_check(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_plan(CLI::App& app, Action& action);
 void add_ops(CLI::App& app, Action& action);
+void add_passes(CLI::App& app, Action& action);
 
 }  // namespace reprise::cli

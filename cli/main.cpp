@@ -145,6 +145,7 @@ int run(int argc, char** argv) {
   add_show(app, action);
   add_plan(app, action);
   add_ops(app, action);
+  add_passes(app, action);
   std::vector<std::string> words = split_empty_values(argc, argv);
   if (const Status known = check_first(app, words); !known.ok()) return fail(known.error());
   std::reverse(words.begin(), words.end());  // as CLI11 wants them

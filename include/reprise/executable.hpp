@@ -56,6 +56,8 @@ struct CompileOptions {
   Device device = Device::cpu();
   std::size_t max_specialisations = 16;  ///< kept at once; at least 1
   std::int64_t max_value_bytes = 0;      ///< refuse programs with a larger value; 0: the machine's memory
+  /// Names of passes() that the native backend leaves out, or "all". The mlx backend runs programs as they are written.
+  std::vector<std::string> disabled_passes;
 };
 
 /// Asks a run to stop: at the next step of the program or turn of a loop it ends with ErrorCode::cancelled.

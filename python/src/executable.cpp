@@ -171,7 +171,8 @@ nb::list call(const Executable& self, const nb::args& inputs, nb::handle callbac
 }
 
 Executable compile_program(const Program& program, const std::string& device, const std::string& backend,
-                           std::int64_t max_specialisations, std::int64_t max_value_bytes) {
+                           std::int64_t max_specialisations, std::int64_t max_value_bytes,
+                           std::vector<std::string> disabled_passes) {
   CompileOptions options;
   options.backend = unwrap(parse_backend(backend));
   options.device = unwrap(parse_device(device));
@@ -183,6 +184,7 @@ Executable compile_program(const Program& program, const std::string& device, co
   }
   options.max_specialisations = static_cast<std::size_t>(max_specialisations);
   options.max_value_bytes = max_value_bytes;
+  options.disabled_passes = std::move(disabled_passes);
   std::optional<Result<Executable>> made;
   {
     const WithoutGil released;
@@ -346,9 +348,11 @@ void bind_executable(nb::module_& module) {
 
   module.def("compile", compile_program, nb::arg("program"), nb::arg("device") = "cpu", nb::arg("backend") = "auto",
              nb::kw_only(), nb::arg("max_specialisations") = 16, nb::arg("max_value_bytes") = 0,
+             nb::arg("disabled_passes") = std::vector<std::string>(),
              "Verifies the program and prepares it for a device: 'cpu', 'cuda' or 'cuda:N'. At most "
              "`max_specialisations` combinations of input types are kept ready. A program with a value larger than "
-             "`max_value_bytes` is refused; 0 stands for the machine's memory. Errors: 'verify' with all faults, "
+             "`max_value_bytes` is refused; 0 stands for the machine's memory. `disabled_passes` names "
+             "passes that backend 'native' leaves out, or 'all'. Errors: 'verify' with all faults, "
              "'unsupported' for a device that is not there.");
 }
 

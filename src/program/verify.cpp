@@ -17,9 +17,9 @@ class Verifier {
  public:
   explicit Verifier(const Program& program) : data_(program.data()) {}
 
-  VerifiedList run() {
+  VerifiedList run(const Numbering* numbering) {
     check_tables();
-    VerifiedList list = walk(data_.instructions, data_.outputs, {});
+    VerifiedList list = walk(data_.instructions, data_.outputs, {}, numbering);
     check_outputs();
     return list;
   }
@@ -65,19 +65,33 @@ class Verifier {
     }
   }
 
-  VerifiedList walk(const std::vector<Instruction>& instructions, const std::vector<Ref>& outputs, const Scope& scope) {
+  // Where a fault is, spelled out when there is one: most programs have none, and compiling them should be quick.
+  struct Place {
+    const Scope& scope;
+    std::size_t index;
+    const Instruction& instruction;
+
+    std::string text() const { return fmt::format("{}instruction {} ({})", scope.path, index, printable(instruction.op)); }
+  };
+
+  VerifiedList walk(const std::vector<Instruction>& instructions, const std::vector<Ref>& outputs, const Scope& scope,
+                    const Numbering* numbering) {
     VerifiedList list;
     list.instructions.reserve(instructions.size());
     // Once an instruction's result count is unknown, later `result` references cannot be judged.
     bool counts_known = true;
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-      const std::string where = fmt::format("{}instruction {} ({})", scope.path, i, printable(instructions[i].op));
+      const Place where{scope, i, instructions[i]};
       VerifiedInstruction out;
+      out.number = numbering ? numbering->numbers[i] : i;
       out.operands = instructions[i].operands;
       for (std::size_t k = 0; k < out.operands.size(); ++k) {
-        check_ref(out.operands[k], fmt::format("{} operand {}", where, k), scope, list.result_count, counts_known);
+        check_ref(
+            out.operands[k], [&] { return fmt::format("{} operand {}", where.text(), k); }, scope, list.result_count,
+            counts_known);
       }
-      const bool known = resolve(instructions[i], where, scope, out);
+      const std::vector<Numbering>* inner = numbering ? &numbering->subprograms[i] : nullptr;
+      const bool known = resolve(instructions[i], where, scope, inner, out);
       counts_known = counts_known && known;
       out.first_result = list.result_count;
       list.result_count += out.result_count;
@@ -85,16 +99,18 @@ class Verifier {
     }
     list.outputs = outputs;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      check_ref(outputs[k], fmt::format("{}output {}", scope.path, k), scope, list.result_count, counts_known);
+      check_ref(
+          outputs[k], [&] { return fmt::format("{}output {}", scope.path, k); }, scope, list.result_count, counts_known);
     }
     return list;
   }
 
   // Fills in row, attributes, sub-programs and result count. False when the result count cannot be known.
-  bool resolve(const Instruction& instruction, const std::string& where, const Scope& scope, VerifiedInstruction& out) {
+  bool resolve(const Instruction& instruction, const Place& place, const Scope& scope,
+               const std::vector<Numbering>* inner, VerifiedInstruction& out) {
     out.op = ops::find_def(instruction.op);
     if (!out.op) {
-      fault("{}: unknown op \"{}\"{}", where, printable(instruction.op), ops::nearest_name(instruction.op));
+      fault("{}: unknown op \"{}\"{}", place.text(), printable(instruction.op), ops::nearest_name(instruction.op));
       return false;
     }
     const std::size_t operands = instruction.operands.size();
@@ -104,7 +120,7 @@ class Verifier {
       const std::string wanted = most == SIZE_MAX ? fmt::format("{} or more", least)
                                  : least == most  ? fmt::format("{}", least)
                                                   : fmt::format("{} to {}", least, most);
-      fault("{}: {} operands; wanted {}", where, operands, wanted);
+      fault("{}: {} operands; wanted {}", place.text(), operands, wanted);
     }
     bool attrs_ok = true;
     if (out.op->attrs) {
@@ -112,25 +128,26 @@ class Verifier {
         out.attrs = *std::move(attrs);
       } else {
         attrs_ok = false;
-        fault("{}: {}", where, attrs.error().message());
+        fault("{}: {}", place.text(), attrs.error().message());
       }
     } else if (!instruction.attrs.empty()) {
-      fault("{}: {} attributes; wanted none", where, instruction.attrs.size());
+      fault("{}: {} attributes; wanted none", place.text(), instruction.attrs.size());
     }
     calls_host_ |= has(out.op->traits, ops::Trait::host);
-    check_subprograms(instruction, where, scope, out);
+    check_subprograms(instruction, place, scope, inner, out);
     if (out.op->count_results && (!attrs_ok || !arity_ok)) return false;
     out.result_count = out.op->count_results ? out.op->count_results(out.attrs.get(), operands) : out.op->results;
     return true;
   }
 
-  void check_subprograms(const Instruction& instruction, const std::string& where, const Scope& scope,
-                         VerifiedInstruction& out) {
+  void check_subprograms(const Instruction& instruction, const Place& place, const Scope& scope,
+                         const std::vector<Numbering>* inner_numbers, VerifiedInstruction& out) {
     const std::size_t given = instruction.subprograms.size();
     if (!has(out.op->traits, ops::Trait::control)) {
-      if (given > 0) fault("{}: {} subprograms; wanted none", where, given);
+      if (given > 0) fault("{}: {} subprograms; wanted none", place.text(), given);
       return;
     }
+    const std::string where = place.text();
     if (given != 2) {
       fault("{}: must have exactly 2 subprograms (cond, body), got {}", where, given);
       return;
@@ -144,7 +161,8 @@ class Verifier {
     for (std::size_t s = 0; s < 2; ++s) {
       const SubProgram& sub = instruction.subprograms[s];
       const Scope inner{fmt::format("{} {} ", where, kNames[s]), static_cast<std::int64_t>(carries), scope.depth + 1};
-      out.subprograms.push_back(walk(sub.instructions, sub.outputs, inner));
+      out.subprograms.push_back(
+          walk(sub.instructions, sub.outputs, inner, inner_numbers ? &(*inner_numbers)[s] : nullptr));
     }
     if (const std::size_t n = out.subprograms[0].outputs.size(); n != 1) {
       fault("{} cond: must produce exactly one output, got {}", where, n);
@@ -154,14 +172,15 @@ class Verifier {
     }
   }
 
-  void check_ref(const Ref& ref, const std::string& where, const Scope& scope, std::size_t results, bool counts_known) {
+  template <typename Where>
+  void check_ref(const Ref& ref, const Where& where, const Scope& scope, std::size_t results, bool counts_known) {
     const bool inside = scope.carries >= 0;
     std::size_t size = 0;
     std::string_view what;
     switch (ref.kind) {
       case RefKind::input:
         if (inside) {
-          fault("{}: {{:input, _}} ref found inside a subprogram ({}); pass it to the loop as an operand", where,
+          fault("{}: {{:input, _}} ref found inside a subprogram ({}); pass it to the loop as an operand", where(),
                 to_string(ref));
           return;
         }
@@ -178,7 +197,7 @@ class Verifier {
         break;
       case RefKind::carry:
         if (!inside) {
-          fault("{}: {{:carry, _}} ref found outside a loop ({})", where, to_string(ref));
+          fault("{}: {{:carry, _}} ref found outside a loop ({})", where(), to_string(ref));
           return;
         }
         size = static_cast<std::size_t>(scope.carries);
@@ -189,10 +208,10 @@ class Verifier {
         size = results;
         what = "results so far";
         break;
-      default: fault("{}: unknown ref kind {}", where, static_cast<int>(ref.kind)); return;
+      default: fault("{}: unknown ref kind {}", where(), static_cast<int>(ref.kind)); return;
     }
     if (ref.index < 0 || static_cast<std::uint64_t>(ref.index) >= size) {
-      fault("{}: {} is out of range: there are {} {}", where, to_string(ref), size, what);
+      fault("{}: {} is out of range: there are {} {}", where(), to_string(ref), size, what);
     }
   }
 
@@ -213,9 +232,19 @@ Error join(const std::vector<Error>& faults) {
 
 }  // namespace
 
-Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults) {
+Numbering numbering_of(const VerifiedList& list) {
+  Numbering out;
+  for (const VerifiedInstruction& instruction : list.instructions) {
+    out.numbers.push_back(instruction.number);
+    std::vector<Numbering>& inner = out.subprograms.emplace_back();
+    for (const VerifiedList& sub : instruction.subprograms) inner.push_back(numbering_of(sub));
+  }
+  return out;
+}
+
+Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults, const Numbering* numbering) {
   Verifier verifier(program);
-  VerifiedList list = verifier.run();
+  VerifiedList list = verifier.run(numbering);
   std::vector<Error> found = verifier.take_faults();
   if (found.empty()) return VerifiedProgram(program, std::move(list), verifier.calls_host());
   Error joined = join(found);

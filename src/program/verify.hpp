@@ -24,6 +24,7 @@ struct VerifiedInstruction {
   std::vector<VerifiedList> subprograms;
   std::size_t first_result = 0;  ///< its results are first_result .. first_result + result_count of the list
   std::size_t result_count = 1;
+  std::size_t number = 0;  ///< what messages call it: its place in the list of the program that the user wrote
 };
 
 struct VerifiedList {
@@ -32,6 +33,15 @@ struct VerifiedList {
   std::size_t result_count = 0;
 };
 
+/// Numbers that messages give to instructions instead of their places in the list, where passes or an extract of a
+/// program have moved them.
+struct Numbering {
+  std::vector<std::size_t> numbers;                 ///< by instruction
+  std::vector<std::vector<Numbering>> subprograms;  ///< by instruction; empty for ops without any
+};
+/// The numbers that the instructions of a list have.
+Numbering numbering_of(const VerifiedList& list);
+
 class VerifiedProgram {
  public:
   const Program& program() const { return program_; }
@@ -39,7 +49,7 @@ class VerifiedProgram {
   bool calls_host() const { return calls_host_; }
 
  private:
-  friend Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults);
+  friend Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults, const Numbering* numbering);
   VerifiedProgram(Program program, VerifiedList list, bool calls_host)
       : program_(std::move(program)), list_(std::move(list)), calls_host_(calls_host) {}
 
@@ -49,7 +59,8 @@ class VerifiedProgram {
 };
 
 /// Checks everything that can be checked without shapes. All faults of the program are found in one go: the returned
-/// error joins them, and `faults`, if given, gets them one by one.
-Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults = nullptr);
+/// error joins them, and `faults`, if given, gets them one by one. `numbering`, if given, has the program's shape.
+Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults = nullptr,
+                               const Numbering* numbering = nullptr);
 
 }  // namespace reprise

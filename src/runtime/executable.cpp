@@ -7,6 +7,7 @@
 #include "backends/native/specialised.hpp"
 #include "base/format.hpp"
 #include "base/machine.hpp"
+#include "passes/passes.hpp"
 #include "program/array_access.hpp"
 #include "program/infer.hpp"
 #include "runtime/lru_cache.hpp"
@@ -15,6 +16,13 @@ namespace reprise {
 namespace {
 
 std::atomic<std::uint64_t> next_id{1};
+
+Result<std::shared_ptr<const Specialised>> prepare(std::shared_ptr<const TypedProgram> typed,
+                                                   const CompileOptions& options, std::int64_t max_bytes) {
+  if (options.backend != Backend::native) return mlx_backend::specialise(std::move(typed), options.device);
+  REPRISE_ASSIGN(pass::Optimised made, pass::optimise(std::move(typed), options.disabled_passes, max_bytes));
+  return native::specialise(std::move(made.program));
+}
 
 }  // namespace
 
@@ -42,8 +50,7 @@ class Executable::Impl {
     auto typed = infer(verified_, signature, max_bytes_);
     if (!typed) return typed.error();
     auto shared = std::make_shared<const TypedProgram>(*std::move(typed));
-    auto made = options_.backend == Backend::native ? native::specialise(std::move(shared))
-                                                    : mlx_backend::specialise(std::move(shared), options_.device);
+    auto made = prepare(std::move(shared), options_, max_bytes_);
     if (!made) return made.error();
     std::optional<std::shared_ptr<const Specialised>> evicted;
     const std::lock_guard lock(mutex_);
@@ -153,6 +160,7 @@ Result<Executable> compile(const Program& program, const CompileOptions& wanted)
     return make_error(ErrorCode::unsupported, "backend native runs on the CPU only; device {} needs backend mlx",
                       to_string(options.device));
   }
+  REPRISE_RETURN_IF_ERROR(pass::check_names(options.disabled_passes));
   auto verified = verify(program);
   if (!verified) return verified.error();
   return Executable(

@@ -2,6 +2,7 @@
 
 #include "base/format.hpp"
 #include "fuzz/noise.hpp"
+#include "passes/passes.hpp"
 
 namespace reprise::fuzz {
 namespace {
@@ -42,6 +43,17 @@ class Changed : public Runner {
   CompileOptions options_;
   FuzzCase (*change_)(const FuzzCase&);
 };
+
+// The program after the passes. Its numbers of instructions are those of the new list; inputs and outputs stay.
+FuzzCase optimised(const FuzzCase& one) {
+  FuzzCase out = one;
+  auto whole = std::make_shared<const VerifiedProgram>(verify(one.program()).value());
+  auto types = std::make_shared<const TypedProgram>(infer(whole, one.input_types()).value());
+  out.data = pass::optimise(std::move(types), {}).value().program->program().data();
+  // Captures have their layouts already.
+  out.capture_layouts.assign(out.data.captures.size(), Layout::dense);
+  return out;
+}
 
 template <typename F>
 void each_ref(FuzzCase& one, F change) {
@@ -112,11 +124,12 @@ Result<std::unique_ptr<const Runner>> make_runner(std::string_view name) {
   const bool on_native = name.starts_with("native-");
   const std::string_view change = on_native ? name.substr(7) : name;
   const CompileOptions& options = on_native ? native : mlx;
+  if (change == "optimised") return {std::make_unique<const Changed>(name, options, optimised)};
   if (change == "captured") return {std::make_unique<const Changed>(name, options, captured)};
   if (change == "looped") return {std::make_unique<const Changed>(name, options, looped)};
   if (change == "wide") return {std::make_unique<const Changed>(name, options, widened)};
   return make_error(ErrorCode::invalid_argument,
-                    "runner '{}' is unknown; wanted mlx, native, captured, looped, wide, native-captured or "
+                    "runner '{}' is unknown; wanted mlx, native, captured, looped, optimised, wide, native-captured or "
                     "native-looped",
                     name);
 }

@@ -7,6 +7,7 @@
 // "native"           the native backend
 // "captured"         MLX with all inputs as captures: what a backend computes while it compiles
 // "looped"           MLX with the whole program in a loop that turns once
+// "optimised"        MLX after the passes
 // "wide"             MLX with whatever is not exact computed in the next wider dtype: another rounding everywhere. It
 //                    shows that the comparison allows what it must.
 // "native-captured", "native-looped"  the same on the native backend

@@ -1,7 +1,5 @@
 #include "backends/native/fallback.hpp"
 
-#include <charconv>
-
 #include "backends/native/arrays.hpp"
 #include "base/format.hpp"
 
@@ -9,19 +7,6 @@ namespace reprise::native {
 namespace {
 
 namespace mx = mlx::core;
-
-// Numbers an error's instruction as the whole program does.
-Error renumbered(const Error& error, const std::vector<std::size_t>& numbers) {
-  constexpr std::string_view kWord = "instruction ";
-  const std::string& text = error.message();
-  const std::size_t at = text.find(kWord);
-  if (at == std::string::npos) return error;
-  const char* begin = text.data() + at + kWord.size();
-  std::size_t index = 0;
-  const auto [end, code] = std::from_chars(begin, text.data() + text.size(), index);
-  if (code != std::errc{} || index >= numbers.size()) return error;
-  return Error(error.code(), fmt::format("{}{}{}", text.substr(0, at + kWord.size()), numbers[index], end));
-}
 
 class FallbackStep final : public Step {
  public:
@@ -33,7 +18,7 @@ class FallbackStep final : public Step {
   Status run(const Frame& frame) const override {
     std::vector<mx::array> arguments = take_arrays(frame, parts_.inputs, last_use_);
     auto results = parts_.mlx->run(std::move(arguments), frame.options());
-    if (!results) return renumbered(results.error(), parts_.numbers);
+    if (!results) return results.error();
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) {
       mx::array& result = (*results)[i];
       frame.set_array(parts_.outputs[i],

@@ -12,7 +12,6 @@ struct FallbackParts {
   std::shared_ptr<const Specialised> mlx;  ///< a program of its own
   std::vector<View> inputs;                ///< of it; dense, of storage input, constant or array
   std::vector<SlotId> outputs;             ///< of it: slots of storage array, which the step makes
-  std::vector<std::size_t> numbers;        ///< of its instructions in the whole program
   std::vector<std::string_view> names;     ///< of their ops
 };
 

@@ -18,7 +18,8 @@ Result<std::unique_ptr<const Plan>> PlanBuilder::subplan(std::size_t i, std::siz
   std::vector<TensorType> carries;
   for (const Ref& ref : instruction(i).operands) carries.push_back(values_[value_of(ref)].type);
   extract.data.num_inputs = static_cast<std::int32_t>(carries.size());
-  auto verified = verify(Program(std::move(extract.data)));
+  const Numbering numbering = numbering_of(instruction(i).subprograms[k]);
+  auto verified = verify(Program(std::move(extract.data)), nullptr, &numbering);
   if (!verified) return verified.error();
   auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), carries);
   if (!typed) return typed.error();
@@ -43,9 +44,12 @@ Status PlanBuilder::flush_fallback() {
   Extract extract(whole, outer);
   std::int64_t results = 0;
   FallbackParts parts;
+  Numbering numbering;
   for (const std::size_t i : pending_) {
     extract.data.instructions.push_back(extract.instruction(whole.instructions[i], true));
-    parts.numbers.push_back(i);
+    numbering.numbers.push_back(instruction(i).number);
+    std::vector<Numbering>& inner = numbering.subprograms.emplace_back();
+    for (const VerifiedList& list : instruction(i).subprograms) inner.push_back(numbering_of(list));
     parts.names.push_back(instruction(i).op->name);
     for (std::size_t r = 0; r < instruction(i).result_count; ++r) {
       inner_result[static_cast<ValueId>(first_result(i) + r)] = results++;
@@ -76,7 +80,7 @@ Status PlanBuilder::flush_fallback() {
     signature.push_back(values_[value].type);
     parts.inputs.push_back(array_view_of(value));
   }
-  auto verified = verify(Program(std::move(extract.data)));
+  auto verified = verify(Program(std::move(extract.data)), nullptr, &numbering);
   if (!verified) return verified.error();
   auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), signature);
   if (!typed) return typed.error();

@@ -122,6 +122,29 @@ struct Unit {
   std::int64_t query(std::int64_t r) const { return first + r / group; }
 };
 
+void load_query(const Attention& a, const Unit& u, std::int64_t r, float* to) {
+  load_floats(element(a.q, u.batch * a.q.batch + u.head(r) * a.q.head + u.query(r) * a.q.row), a.q.type, to, a.width);
+  for (std::int64_t c = 0; c < a.width; ++c) to[c] *= a.scale;
+}
+
+// Keys that row r may see by its place.
+std::int64_t seen(const Attention& a, const Unit& u, std::int64_t r) {
+  return a.causal ? std::clamp<std::int64_t>(u.query(r) + a.reach + 1, 0, a.keys) : a.keys;
+}
+
+std::int64_t mask_at(const Attention& a, const Unit& u, std::int64_t r, std::int64_t key) {
+  return u.batch * a.mask.batch + u.head(r) * a.mask.head + u.query(r) * a.mask.query + key * a.mask.key;
+}
+
+// Whether row r sees any key. Only asked about rows whose weights are all 0.
+bool sees_a_key(const Attention& a, const Unit& u, std::int64_t r) {
+  const std::int64_t keys = seen(a, u, r);
+  for (std::int64_t key = 0; key < keys; ++key) {
+    if (!a.mask.data || mask_value(a.mask, mask_at(a, u, r, key)) != kHidden) return true;
+  }
+  return false;
+}
+
 // Writes row r: divides by the sum, joins the sink.
 void finish_row(const Attention& a, const Unit& u, std::int64_t r, float* row, float top, float sum,
                 std::vector<float>& line) {
@@ -137,29 +160,16 @@ void finish_row(const Attention& a, const Unit& u, std::int64_t r, float* row, f
       sum = sum * factor + std::exp(sink - both);
     }
   }
-  // A sum of 0: no key was seen.
-  const float scale = sum == 0 ? 0 : factor / sum;
+  // A sum of 0: no key was seen, or the scores of all that were are minus infinity, whose softmax is NaN.
+  const float scale = factor / sum;
+  const float nothing = sum == 0 && !a.sinks && sees_a_key(a, u, r) ? std::numeric_limits<float>::quiet_NaN() : 0;
   float* to = grown(line, width);
-  for (std::int64_t c = 0; c < width; ++c) to[c] = sum == 0 ? 0 : row[c] * scale;
+  for (std::int64_t c = 0; c < width; ++c) to[c] = sum == 0 ? nothing : row[c] * scale;
   if (a.nan_is_zero) {
     for (std::int64_t c = 0; c < width; ++c) to[c] = std::isnan(to[c]) ? 0 : to[c];
   }
   const std::int64_t at = ((u.batch * a.heads + head) * a.queries + u.query(r)) * width;
   store_floats(to, a.out_type, static_cast<char*>(a.out) + at * static_cast<std::int64_t>(size_of(a.out_type)), width);
-}
-
-void load_query(const Attention& a, const Unit& u, std::int64_t r, float* to) {
-  load_floats(element(a.q, u.batch * a.q.batch + u.head(r) * a.q.head + u.query(r) * a.q.row), a.q.type, to, a.width);
-  for (std::int64_t c = 0; c < a.width; ++c) to[c] *= a.scale;
-}
-
-// Keys that row r may see by its place.
-std::int64_t seen(const Attention& a, const Unit& u, std::int64_t r) {
-  return a.causal ? std::clamp<std::int64_t>(u.query(r) + a.reach + 1, 0, a.keys) : a.keys;
-}
-
-std::int64_t mask_at(const Attention& a, const Unit& u, std::int64_t r, std::int64_t key) {
-  return u.batch * a.mask.batch + u.head(r) * a.mask.head + u.query(r) * a.mask.query + key * a.mask.key;
 }
 
 // Adds weights (rows by keys, distances row and key) times the tile's values to out (rows, padded).
