@@ -328,7 +328,7 @@ TEST_F(Movement, Fills) {
     fill("iota", {{"axis", -1}, {"shape", {33, 70}}});
     fill("iota", {{"axis", 0}, {"shape", {300, 3}}});
     fill("iota", {{"axis", 1}, {"shape", {3, 70'000}}});
-    fill("iota", {{"axis", -1}, {"shape", {1500, 1001}}});  // written by each replay
+    if (size_of(dtype) >= 4) fill("iota", {{"axis", -1}, {"shape", {520, 521}}});  // written by each replay
     fill("eye", {{"rows", 7}, {"columns", 5}});
     fill("eye", {{"rows", 3}, {"columns", 50}});
     fill("eye", {{"rows", 1}, {"columns", 1}});
@@ -345,6 +345,9 @@ TEST_F(Movement, SortsAlongAnyAxis) {
     }
     check("sort", {{"axis", 0}}, {1, 3}, dtype);
     check("argsort", {{"axis", 0}}, {1, 3}, dtype);
+  }
+  // Long rows are split among threads.
+  for (const DType dtype : kOneOfEachSize) {
     check("sort", {{"axis", -1}}, {2, 70'000}, dtype);
     check("argsort", {{"axis", 0}}, {70'000, 2}, dtype);
   }

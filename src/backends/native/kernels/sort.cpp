@@ -216,10 +216,16 @@ void sort_part(T* keys, std::int64_t n) {
 template <typename T>
 void merge(const T* a, const T* a_end, const T* b, const T* b_end, T* out) {
   while (a < a_end && b < b_end) {
-    const bool second = *b < *a;
-    *out++ = second ? *b : *a;
-    a += second ? 0 : 1;
-    b += second ? 1 : 0;
+    // No branch, which would be a guess at each element.
+    const T x = *a, y = *b;
+    const std::ptrdiff_t second = y < x ? 1 : 0;
+    if constexpr (std::is_integral_v<T>) {
+      *out++ = static_cast<T>(x ^ ((x ^ y) & static_cast<T>(-second)));
+    } else {
+      *out++ = second ? y : x;
+    }
+    a += 1 - second;
+    b += second;
   }
   out = std::copy(a, a_end, out);
   std::copy(b, b_end, out);
