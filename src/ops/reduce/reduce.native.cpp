@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/native/kernels/reduce_float.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
 
@@ -121,7 +122,8 @@ Decision plan_reduce(OpPlanner& op, const ops::ReduceAttrs& attrs, ReduceKind ki
     return {};
   }
   if (attrs.axes.empty()) return decline("no axes");
-  const ReduceKernel kernel = reduce_kernel(kind, op[0].type.dtype);
+  const DType dtype = op[0].type.dtype;
+  const ReduceKernel kernel = dtype == DType::float32 ? float_reduce_kernel(kind) : reduce_kernel(kind, dtype);
   if (!kernel.rows) return decline("complex");
   std::vector<bool> gone(op[0].type.shape.size());
   for (const auto axis : attrs.axes) gone[axis_of(axis, gone.size())] = true;

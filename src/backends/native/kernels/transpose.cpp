@@ -13,6 +13,20 @@ namespace reprise::native {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+#if HWY_TARGET != HWY_SCALAR
+// Blocks of four words, `apart` from each other.
+template <class D>
+HWY_INLINE hn::Vec<D> blocks_at(D d, const std::uint32_t* at, std::int64_t apart) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return hn::LoadU(d, at);
+  } else {
+    const hn::Half<D> half;
+    const std::int64_t blocks = static_cast<std::int64_t>(hn::MaxLanes(D())) / 8;
+    return hn::Combine(d, blocks_at(half, at + blocks * apart, apart), blocks_at(half, at, apart));
+  }
+}
+#endif
+
 void transpose_part(const std::uint32_t* HWY_RESTRICT from, std::int64_t from_stride, std::uint32_t* HWY_RESTRICT to,
                     std::int64_t to_stride, std::int64_t r0, std::int64_t r1, std::int64_t columns) {
   std::int64_t c = 0;
@@ -22,18 +36,7 @@ void transpose_part(const std::uint32_t* HWY_RESTRICT from, std::int64_t from_st
   const hn::ScalableTag<std::uint32_t> d;
   const hn::RepartitionToWide<decltype(d)> dw;
   constexpr auto kWidth = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<std::uint32_t>()));
-  const hn::FixedTag<std::uint32_t, 4> d4;
-  const hn::FixedTag<std::uint32_t, 8> d8;
-  const auto gather = [&](const std::uint32_t* at) {
-    const auto pair = [&](const std::uint32_t* p) {
-      return hn::Combine(d8, hn::LoadU(d4, p + 4 * from_stride), hn::LoadU(d4, p));
-    };
-    if constexpr (kWidth == 16) {
-      return hn::Combine(d, pair(at + 8 * from_stride), pair(at));
-    } else {
-      return pair(at);
-    }
-  };
+  const auto gather = [&](const std::uint32_t* at) { return blocks_at(d, at, 4 * from_stride); };
   for (; c + kWidth <= columns; c += kWidth) {
     const std::uint32_t* line = from + c * from_stride;
     std::int64_t r = r0;
