@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backends/native/kernels/reduce_float.hpp"
 #include "backends/native/threads.hpp"
 #include "base/format.hpp"
 
@@ -126,7 +127,8 @@ Decision plan_reduce(OpPlanner& op, const ops::ReduceAttrs& attrs, ReduceKind ki
   }
   // A sum of complex numbers is one of two columns of real ones.
   const bool pairs = kind == ReduceKind::sum && op[0].type.dtype == DType::complex64;
-  const ReduceKernel kernel = reduce_kernel(kind, pairs ? DType::float32 : op[0].type.dtype);
+  const DType dtype = pairs ? DType::float32 : op[0].type.dtype;
+  const ReduceKernel kernel = dtype == DType::float32 ? float_reduce_kernel(kind) : reduce_kernel(kind, dtype);
   if (!kernel.rows) return decline("complex");
   std::vector<bool> gone(op[0].type.shape.size());
   for (const auto axis : attrs.axes) gone[axis_of(axis, gone.size())] = true;

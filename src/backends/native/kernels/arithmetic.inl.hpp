@@ -1,5 +1,5 @@
-// What reductions, scans and windows share: how elements are loaded, joined and stored. Included once for each target
-// of Highway (foreach_target.h), inside nothing.
+// What reductions, scans and windows share: how elements are loaded, joined and stored. Included once for each target of
+// Highway (foreach_target.h), inside nothing.
 #if defined(REPRISE_ARITHMETIC_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef REPRISE_ARITHMETIC_INL
 #undef REPRISE_ARITHMETIC_INL
@@ -20,8 +20,6 @@ HWY_BEFORE_NAMESPACE();
 namespace reprise::native {
 namespace HWY_NAMESPACE {
 namespace {
-
-namespace hn = hwy::HWY_NAMESPACE;
 
 template <typename T>
 inline T load(T x) {
@@ -62,7 +60,6 @@ inline T wrapping_multiply(T a, T b) {
   }
 }
 
-// join_vectors is join for vectors of 32- and 64-bit elements.
 struct Sum {
   template <typename T>
   static T identity() {
@@ -71,10 +68,6 @@ struct Sum {
   template <typename T>
   static T join(T a, T b) {
     return wrapping_add(a, b);
-  }
-  template <class V>
-  static HWY_INLINE V join_vectors(V a, V b) {
-    return hn::Add(a, b);
   }
 };
 struct Product {
@@ -85,10 +78,6 @@ struct Product {
   template <typename T>
   static T join(T a, T b) {
     return wrapping_multiply(a, b);
-  }
-  template <class V>
-  static HWY_INLINE V join_vectors(V a, V b) {
-    return hn::Mul(a, b);
   }
 };
 // NaN wins: it is unequal to itself, and nothing is greater than it.
@@ -103,14 +92,6 @@ struct Max {
     if constexpr (std::is_floating_point_v<T>) return b > a || b != b ? b : a;
     return b > a ? b : a;
   }
-  template <class V>
-  static HWY_INLINE V join_vectors(V a, V b) {
-    if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
-      return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::Ne(b, b)), b, a);
-    } else {
-      return hn::Max(a, b);
-    }
-  }
 };
 struct Min {
   template <typename T>
@@ -122,14 +103,6 @@ struct Min {
   static T join(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) return b < a || b != b ? b : a;
     return b < a ? b : a;
-  }
-  template <class V>
-  static HWY_INLINE V join_vectors(V a, V b) {
-    if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
-      return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::Ne(b, b)), b, a);
-    } else {
-      return hn::Min(a, b);
-    }
   }
 };
 /// Calls f with a value of the dtype's C++ type; bool is uint8.

@@ -83,7 +83,7 @@ void normalise_rows(const Normalisation& n, std::int64_t begin, std::int64_t end
 void softmax_rows(const float* from, float* to, std::int64_t width, std::int64_t begin, std::int64_t end) {
   const hn::ScalableTag<float> d;
   const auto n = static_cast<std::int64_t>(hn::Lanes(d));
-  const auto greater = [](auto a, auto b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::Ne(b, b)), b, a); };
+  const auto greater = [](auto a, auto b) { return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a); };
   for (std::int64_t r = begin; r < end; ++r) {
     const float* HWY_RESTRICT x = from + r * width;
     float* HWY_RESTRICT out = to + r * width;

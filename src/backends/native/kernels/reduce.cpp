@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "backends/native/kernels/arithmetic.inl.hpp"
-#include "backends/native/kernels/floats.inl.hpp"
 #include "backends/native/kernels/half.hpp"
 #include "backends/native/kernels/reduce.hpp"
 #include "backends/native/threads.hpp"
@@ -54,53 +53,10 @@ struct Reducer {
     return static_cast<Acc>(load(x));
   }
 
-#if HWY_TARGET == HWY_SCALAR
-  static constexpr bool kInVectors = false;
-#else
-  // What the compiler would keep in memory rather than in registers.
-  static constexpr bool kInVectors =
-      !std::is_same_v<Op, All> && !std::is_same_v<Op, Any> &&
-      (std::is_same_v<Acc, float> || std::is_same_v<Acc, double> || (sizeof(Acc) == 4 && !std::is_same_v<Op, Product>));
-#endif
-
-  // Joins whole blocks of x into the lanes; gives the number of elements.
-  static std::int64_t whole_blocks(const In* HWY_RESTRICT x, std::int64_t n, Acc* HWY_RESTRICT lanes) {
-    const hn::ScalableTag<Acc> d;
-    constexpr auto kWidth = static_cast<std::int64_t>(hn::MaxLanes(hn::ScalableTag<Acc>()));
-    constexpr std::int64_t kVectors = kLanes / kWidth;
-    hn::Vec<decltype(d)> sums[kVectors];
-#pragma GCC unroll 32
-    for (std::int64_t v = 0; v < kVectors; ++v) sums[v] = hn::LoadU(d, lanes + v * kWidth);
-    std::int64_t i = 0;
-    for (; i + kLanes <= n; i += kLanes) {
-      if constexpr (std::is_same_v<In, Acc>) {
-#pragma GCC unroll 32
-        for (std::int64_t v = 0; v < kVectors; ++v) {
-          sums[v] = Op::join_vectors(sums[v], hn::LoadU(d, x + i + v * kWidth));
-        }
-      } else {
-        Acc block[kLanes];
-        if constexpr (std::is_same_v<In, Float16>) {
-          floats_of_halves(reinterpret_cast<const std::uint16_t*>(x + i), block, kLanes);
-        } else {
-          for (std::int64_t j = 0; j < kLanes; ++j) block[j] = element(x[i + j]);
-        }
-#pragma GCC unroll 32
-        for (std::int64_t v = 0; v < kVectors; ++v) {
-          sums[v] = Op::join_vectors(sums[v], hn::LoadU(d, block + v * kWidth));
-        }
-      }
-    }
-#pragma GCC unroll 32
-    for (std::int64_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, lanes + v * kWidth);
-    return i;
-  }
-
   static Partial chunk(const In* HWY_RESTRICT x, std::int64_t n) {
     Acc lanes[kLanes];
     for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Op::template identity<Acc>();
     std::int64_t i = 0;
-    if constexpr (kInVectors) i = whole_blocks(x, n, lanes);
     for (; i + kLanes <= n; i += kLanes) {
       for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Op::template join<Acc>(lanes[j], element(x[i + j]));
     }
@@ -138,17 +94,6 @@ struct Reducer {
     *static_cast<Out*>(out) = store<Out>(total);
   }
 
-  // Joins rows to the lanes in their order, each lane loaded and stored once.
-  template <std::int64_t kRows>
-  static void some_rows(const In* HWY_RESTRICT x, std::int64_t inner, Acc* HWY_RESTRICT lanes, std::int64_t n) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      Acc lane = lanes[j];
-#pragma GCC unroll 8
-      for (std::int64_t r = 0; r < kRows; ++r) lane = Op::template join<Acc>(lane, element(x[r * inner + j]));
-      lanes[j] = lane;
-    }
-  }
-
   // Down the columns, tile by tile; sums of floats move to a wider total after a fixed number of rows.
   static void columns(const void* x, void* out, std::int64_t size, std::int64_t inner, std::int64_t begin,
                       std::int64_t end) {
@@ -160,10 +105,10 @@ struct Reducer {
       for (std::int64_t r0 = 0; r0 < size; r0 += kRows) {
         for (std::int64_t j = 0; j < n; ++j) lanes[j] = Op::template identity<Acc>();
         const std::int64_t r1 = std::min(size, r0 + kRows);
-        std::int64_t r = r0;
-        const In* from = static_cast<const In*>(x) + c0;
-        for (; r + 8 <= r1; r += 8) some_rows<8>(from + r * inner, inner, lanes, n);
-        for (; r < r1; ++r) some_rows<1>(from + r * inner, inner, lanes, n);
+        for (std::int64_t r = r0; r < r1; ++r) {
+          const In* HWY_RESTRICT row = static_cast<const In*>(x) + r * inner + c0;
+          for (std::int64_t j = 0; j < n; ++j) lanes[j] = Op::template join<Acc>(lanes[j], element(row[j]));
+        }
         if (r0 == 0) {
           for (std::int64_t j = 0; j < n; ++j) totals[j] = static_cast<Partial>(lanes[j]);
         } else {
@@ -270,7 +215,7 @@ struct ArgReducer {
 
 template <typename Op, typename In, typename Acc, typename Out>
 struct Scanner {
-  static constexpr std::int64_t kAtOnce = 4;  // rows, whose chains of dependent operations overlap
+  static constexpr std::int64_t kAtOnce = 8;  // rows, whose chains of dependent operations overlap
 
   template <std::int64_t kRows>
   static void some_rows(const In* x, Out* out, std::int64_t size, bool reverse) {
@@ -408,8 +353,7 @@ void reduce(const ReduceKernel& kernel, const std::byte* x, std::byte* out, std:
     return;
   }
   for (std::int64_t o = 0; o < outer; ++o) {
-    // Parts of a row that are worth a stream of their own.
-    parallel_for(threads, inner, std::max<std::int64_t>(256, 2 * kParallelGrain / (size * in_size)),
+    parallel_for(threads, inner, std::max<std::int64_t>(64, 2 * kParallelGrain / (size * in_size)),
                  [&](std::int64_t begin, std::int64_t end) {
                    kernel.columns(x + o * matrix, out + o * inner * out_size, size, inner, begin, end);
                  });

@@ -86,6 +86,30 @@ namespace reprise::native {
 namespace HWY_NAMESPACE {
 namespace {
 
+namespace hn = hwy::HWY_NAMESPACE;
+
+// As Op::join, without a branch.
+template <typename Op, typename T>
+HWY_INLINE T joined(T a, T b) {
+  if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Max>) {
+    return (static_cast<int>(b > a) | static_cast<int>(b != b)) != 0 ? b : a;
+  } else if constexpr (std::is_floating_point_v<T> && std::is_same_v<Op, Min>) {
+    return (static_cast<int>(b < a) | static_cast<int>(b != b)) != 0 ? b : a;
+  } else {
+    return Op::template join<T>(a, b);
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+template <typename Op, class V>
+HWY_INLINE V joined_vectors(V a, V b) {
+  if constexpr (std::is_same_v<Op, Sum>) return hn::Add(a, b);
+  if constexpr (std::is_same_v<Op, Product>) return hn::Mul(a, b);
+  if constexpr (std::is_same_v<Op, Max>) return hn::IfThenElse(hn::Or(hn::Gt(b, a), hn::IsNaN(b)), b, a);
+  if constexpr (std::is_same_v<Op, Min>) return hn::IfThenElse(hn::Or(hn::Lt(b, a), hn::IsNaN(b)), b, a);
+}
+#endif
+
 /// In: elements of x. Acc: what is carried. Out: elements of the result.
 template <typename Op, typename In, typename Acc, typename Out>
 struct Window {
@@ -99,14 +123,48 @@ struct Window {
     for (std::int64_t j = 0; j < kCount; ++j) lanes[j] = Op::template identity<Acc>();
     for (const std::int64_t offset : offsets) {
       const In* HWY_RESTRICT from = x + offset;
-      for (std::int64_t j = 0; j < kCount; ++j) lanes[j] = Op::template join<Acc>(lanes[j], element(from[j]));
+      for (std::int64_t j = 0; j < kCount; ++j) lanes[j] = joined<Op, Acc>(lanes[j], element(from[j]));
     }
     for (std::int64_t j = 0; j < kCount; ++j) out[j] = store<Out>(lanes[j]);
   }
 
+#if HWY_TARGET != HWY_SCALAR
+  // Float32, whole vectors of what one window leaves; gives the number of elements.
+  static std::int64_t fold_vectors(const float* HWY_RESTRICT x, const std::vector<std::int64_t>& offsets,
+                                   float* HWY_RESTRICT out, std::int64_t n) {
+    const hn::ScalableTag<float> d;
+    const auto width = static_cast<std::int64_t>(hn::Lanes(d));
+    const auto start = hn::Set(d, Op::template identity<float>());
+    std::int64_t j = 0;
+    for (; j + 4 * width <= n; j += 4 * width) {
+      auto v0 = start, v1 = start, v2 = start, v3 = start;
+      for (const std::int64_t offset : offsets) {
+        const float* from = x + offset + j;
+        v0 = joined_vectors<Op>(v0, hn::LoadU(d, from));
+        v1 = joined_vectors<Op>(v1, hn::LoadU(d, from + width));
+        v2 = joined_vectors<Op>(v2, hn::LoadU(d, from + 2 * width));
+        v3 = joined_vectors<Op>(v3, hn::LoadU(d, from + 3 * width));
+      }
+      hn::StoreU(v0, d, out + j);
+      hn::StoreU(v1, d, out + j + width);
+      hn::StoreU(v2, d, out + j + 2 * width);
+      hn::StoreU(v3, d, out + j + 3 * width);
+    }
+    for (; j + width <= n; j += width) {
+      auto v = start;
+      for (const std::int64_t offset : offsets) v = joined_vectors<Op>(v, hn::LoadU(d, x + offset + j));
+      hn::StoreU(v, d, out + j);
+    }
+    return j;
+  }
+#endif
+
   // One window, elements [0, n) of those it leaves.
   static void fold(const In* x, const std::vector<std::int64_t>& offsets, Out* out, std::int64_t n) {
     std::int64_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+    if constexpr (std::is_same_v<In, float>) j = fold_vectors(x, offsets, out, n);
+#endif
     for (; j + kLanes <= n; j += kLanes) fold_block<kLanes>(x + j, offsets, out + j);
     for (; j + kLanes / 4 <= n; j += kLanes / 4) fold_block<kLanes / 4>(x + j, offsets, out + j);
     for (; j < n; ++j) fold_block<1>(x + j, offsets, out + j);
@@ -124,7 +182,7 @@ struct Window {
       std::copy_n(run, valid, out);
       for (std::int64_t k = 1; k < window; ++k) {
         const Acc* HWY_RESTRICT from = run + k * apart;
-        for (std::int64_t i = 0; i < valid; ++i) out[i] = Op::template join<Acc>(out[i], from[i]);
+        for (std::int64_t i = 0; i < valid; ++i) out[i] = joined<Op, Acc>(out[i], from[i]);
       }
     } else {
       std::int64_t done = 0;  // elements that out has
@@ -135,7 +193,7 @@ struct Window {
           if (done == 0) {
             std::copy_n(from, valid, out);
           } else {
-            for (std::int64_t i = 0; i < valid; ++i) out[i] = Op::template join<Acc>(out[i], from[i]);
+            for (std::int64_t i = 0; i < valid; ++i) out[i] = joined<Op, Acc>(out[i], from[i]);
           }
           done += length;
         }
@@ -144,7 +202,7 @@ struct Window {
         const std::int64_t shift = length * apart;
         // Forward, reading ahead of what is written.
 #pragma GCC ivdep
-        for (std::int64_t i = 0; i < twice; ++i) run[i] = Op::template join<Acc>(run[i], run[i + shift]);
+        for (std::int64_t i = 0; i < twice; ++i) run[i] = joined<Op, Acc>(run[i], run[i + shift]);
       }
     }
     std::copy_n(out, valid, run);
@@ -156,11 +214,11 @@ struct Window {
     for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Op::template identity<Acc>();
     std::int64_t i = 0;
     for (; i + kLanes <= n; i += kLanes) {
-      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = Op::template join<Acc>(lanes[j], x[i + j]);
+      for (std::int64_t j = 0; j < kLanes; ++j) lanes[j] = joined<Op, Acc>(lanes[j], x[i + j]);
     }
-    for (std::int64_t j = 0; i + j < n; ++j) lanes[j] = Op::template join<Acc>(lanes[j], x[i + j]);
+    for (std::int64_t j = 0; i + j < n; ++j) lanes[j] = joined<Op, Acc>(lanes[j], x[i + j]);
     for (std::int64_t width = kLanes / 2; width > 0; width /= 2) {
-      for (std::int64_t j = 0; j < width; ++j) lanes[j] = Op::template join<Acc>(lanes[j], lanes[j + width]);
+      for (std::int64_t j = 0; j < width; ++j) lanes[j] = joined<Op, Acc>(lanes[j], lanes[j + width]);
     }
     return lanes[0];
   }
@@ -193,7 +251,7 @@ struct Window {
       for (std::int64_t j = 0; j < inner; ++j) {
         const Acc* from = x + o * axis.stride * inner + j;
         Acc sum = from[0];
-        for (std::int64_t k = 1; k < axis.window; ++k) sum = Op::template join<Acc>(sum, from[k * apart]);
+        for (std::int64_t k = 1; k < axis.window; ++k) sum = joined<Op, Acc>(sum, from[k * apart]);
         out[o * inner + j] = store<Out>(sum);
       }
     }
@@ -230,7 +288,7 @@ struct Window {
       Acc* HWY_RESTRICT within = row.data() + (there - start) * inner;
       for (const std::int64_t offset : offsets) {
         const In* HWY_RESTRICT add = x + offset + there * inner;
-        for (std::int64_t i = 0; i < n; ++i) within[i] = Op::template join<Acc>(within[i], element(add[i]));
+        for (std::int64_t i = 0; i < n; ++i) within[i] = joined<Op, Acc>(within[i], element(add[i]));
       }
       fold_row(axis, count, inner, row, buffer, out + (r * axis.count + first) * inner);
     }
@@ -337,7 +395,8 @@ struct WindowScatter {
     const V init = load(*static_cast<const T*>(start));
     std::int64_t rows = 1;
     for (const WindowAxis& axis : shape.axes) rows *= axis.size;
-    for (std::int64_t r = 0; r < rows; ++r) std::fill(sums + r * shape.inner + begin, sums + r * shape.inner + end, init);
+    for (std::int64_t r = 0; r < rows; ++r)
+      std::fill(sums + r * shape.inner + begin, sums + r * shape.inner + end, init);
     const std::int64_t windows = shape.outputs() / shape.inner;
     for (std::int64_t w = 0; w < windows; ++w) {
       find_all(shape, w, offsets);
