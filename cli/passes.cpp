@@ -30,7 +30,8 @@ Result<std::vector<std::string>> disabled(const Options& options) {
   std::vector<std::string> out = options.disabled;
   if (options.only.empty()) return out;
   for (const PassInfo& pass : passes()) {
-    if (std::find(options.only.begin(), options.only.end(), pass.name) == options.only.end()) out.emplace_back(pass.name);
+    if (std::find(options.only.begin(), options.only.end(), pass.name) == options.only.end())
+      out.emplace_back(pass.name);
   }
   return out;
 }
@@ -41,7 +42,8 @@ Result<std::string> show(const Options& options, const Program& program, const s
   if (!verified) return verified.error().with_context(options.program);
   auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), types);
   if (!typed) return typed.error().with_context(options.program);
-  REPRISE_ASSIGN(const pass::Optimised made, pass::optimise(std::make_shared<const TypedProgram>(*std::move(typed)), off));
+  REPRISE_ASSIGN(const pass::Optimised made,
+                 pass::optimise(std::make_shared<const TypedProgram>(*std::move(typed)), off));
   std::string out = fmt::format("# {} instructions\n", program->instructions.size());
   for (const pass::PassRun& run : made.runs) {
     out += fmt::format("# {:<26}{:>9.3f} ms  {}\n", run.name, run.milliseconds,

@@ -51,7 +51,8 @@ void add_plan(CLI::App& app, Action& action) {
   command->add_option("file", options->file, "A program file or a GGUF model")
       ->required()
       ->type_name("PROGRAM.rp|MODEL.gguf");
-  command->add_option("--input", options->inputs, "The program's inputs: a type such as 'f32[2, 3]', or a file, for each")
+  command
+      ->add_option("--input", options->inputs, "The program's inputs: a type such as 'f32[2, 3]', or a file, for each")
       ->type_name("TYPE|FILE...");
   add_number(*command, "--capacity", options->capacity, kCapacityHelp)->type_name("N");
   command->add_flag("--explain", options->explain, "Say of each step why no better kernel does it");

@@ -332,8 +332,7 @@ void bind_executable(nb::module_& module) {
            nb::sig("def specialise(self, inputs: collections.abc.Iterable[object]) -> None"),
            "Prepares for inputs of these types (TensorType, pairs (dtype, shape) or arrays) now, so that the first run "
            "is fast and shapes that do not fit show before there is data.")
-      .def("plan", plan, nb::arg("inputs"),
-           nb::sig("def plan(self, inputs: collections.abc.Iterable[object]) -> Plan"),
+      .def("plan", plan, nb::arg("inputs"), nb::sig("def plan(self, inputs: collections.abc.Iterable[object]) -> Plan"),
            "What a run with inputs of these types does, step by step. Only backend 'native' plans ahead; others: the "
            "code 'unsupported'.")
       .def_prop_ro("program", &Executable::program, nb::rv_policy::copy, "The program that was compiled.")

@@ -17,6 +17,7 @@ struct State {
   std::thread::id closer;          // the thread that ends the interpreter: it alone may go on
   std::vector<CancelToken*> runs;  // in progress
   int computing = 0;               // those that are not in a callback
+  int returning = 0;               // threads that wait for the GIL after a run
   Loan* loans = nullptr;           // that came back
   bool scheduled = false;          // the interpreter will call release_pending
 };
@@ -50,7 +51,7 @@ void close(const nb::callable& count_threads) {
   s.closing = true;
   s.closer = std::this_thread::get_id();
   for (CancelToken* run : s.runs) run->cancel();
-  s.changed.wait(lock, [&] { return s.computing == 0; });
+  s.changed.wait(lock, [&] { return s.computing == 0 && s.returning == 0; });
 }
 
 // A fork has only the thread that made it, and the lock as it was.
@@ -69,11 +70,17 @@ void watch_interpreter(nb::module_& module) {
 WithoutGil::WithoutGil() : state_(PyEval_SaveThread()) {}
 
 WithoutGil::~WithoutGil() {
+  State& s = state();
   {
-    std::unique_lock lock(state().mutex);
+    std::unique_lock lock(s.mutex);
     stop_if_closing(lock);
+    // Whoever waits from here on gets the GIL: the end of the interpreter waits for it.
+    ++s.returning;
   }
   PyEval_RestoreThread(state_);
+  const std::lock_guard lock(s.mutex);
+  --s.returning;
+  s.changed.notify_all();
 }
 
 ActiveRun::ActiveRun(CancelToken& cancel) : cancel_(&cancel) {

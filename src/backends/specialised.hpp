@@ -23,6 +23,9 @@ class Specialised {
   virtual std::optional<PlanInfo> plan() const { return std::nullopt; }
 };
 
+/// From now on set_threads() is an error: plans and workers are made for the number that holds.
+void settle_threads();
+
 namespace mlx_backend {
 /// True when MLX can run on the device here.
 bool is_available(const Device& device);

@@ -169,8 +169,7 @@ bool holds(DType to, DType from) {
     case DTypeKind::signed_integer:
       if (kind(to) == DTypeKind::signed_integer) return to_bits > from_bits;
       return is_floating(to) && digits(to) >= from_bits - 1;
-    case DTypeKind::floating:
-      return to == DType::float64 || (to == DType::float32 && from_bits == 16);
+    case DTypeKind::floating: return to == DType::float64 || (to == DType::float32 && from_bits == 16);
     case DTypeKind::complex: return false;
   }
   return false;
@@ -244,9 +243,7 @@ std::optional<Ref> simplify_transpose(Editor& editor, Node& node) {
 }
 
 std::optional<Ref> simplify_broadcast(Editor& editor, Node& node) {
-  const auto increasing = [](const std::vector<std::size_t>& axes) {
-    return std::is_sorted(axes.begin(), axes.end());
-  };
+  const auto increasing = [](const std::vector<std::size_t>& axes) { return std::is_sorted(axes.begin(), axes.end()); };
   const auto axes = from_front(node.as<ops::BroadcastAttrs>().axes, editor.type(node).shape.size());
   // Axes that do not increase act as a reshape.
   if (!increasing(axes)) return {};
@@ -287,8 +284,7 @@ std::optional<Ref> simplify_pad(Editor& editor, Node& node) {
     return std::all_of(list.begin(), list.end(), [](std::int64_t n) { return n == 0; });
   };
   const bool fixed = node.operands[1].kind == RefKind::constant || node.operands[1].kind == RefKind::capture;
-  return without(editor, node, 0,
-                 fixed && all_zero(attrs.low) && all_zero(attrs.high) && all_zero(attrs.interior));
+  return without(editor, node, 0, fixed && all_zero(attrs.low) && all_zero(attrs.high) && all_zero(attrs.interior));
 }
 
 std::optional<Ref> simplify_slice(Editor& editor, Node& node) {

@@ -1,5 +1,5 @@
-// Scaled dot-product attention: dot(softmax(dot(q, k) * scale + mask), v) of float32 arrays, whatever the order of their
-// axes.
+// Scaled dot-product attention: dot(softmax(dot(q, k) * scale + mask), v) of float32 arrays, whatever the order of
+// their axes.
 #include <mlx/array.h>
 
 #include <algorithm>

@@ -51,7 +51,8 @@ struct Tables {
     }
     std::unordered_map<std::uintptr_t, std::int64_t> first_capture;
     for (const Capture& c : graph.captures()) {
-      captures.push_back(first_capture.try_emplace(c.value->id(), static_cast<std::int64_t>(captures.size())).first->second);
+      captures.push_back(
+          first_capture.try_emplace(c.value->id(), static_cast<std::int64_t>(captures.size())).first->second);
     }
   }
 

@@ -110,7 +110,8 @@ class Folder {
 
   // A broadcast costs nothing where it stands, but a copy as a capture.
   bool is_repetition(const List& list, const Node& node) const {
-    return node.op->name == "broadcast" && bytes_of(list.types[node.first]) > bytes_of(graph_.type_of(node.operands[0], list));
+    return node.op->name == "broadcast" &&
+           bytes_of(list.types[node.first]) > bytes_of(graph_.type_of(node.operands[0], list));
   }
 
   bool evaluate() {
@@ -160,7 +161,8 @@ class Folder {
     }
     const auto change = [&](Ref& ref) {
       if (ref.kind != RefKind::result) return;
-      if (const auto found = instead.find(static_cast<std::size_t>(ref.index)); found != instead.end()) ref = found->second;
+      if (const auto found = instead.find(static_cast<std::size_t>(ref.index)); found != instead.end())
+        ref = found->second;
     };
     List& list = *one.list;
     std::deque<Node> kept;

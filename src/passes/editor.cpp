@@ -80,7 +80,8 @@ Ref Editor::add(std::string_view op, std::vector<Ref> operands, ops::AttrBox att
   for (const Ref& ref : node.operands) types.push_back(type(ref));
   const ops::InferContext context{*node.op, types};
   auto results = node.op->infer(context, node.attrs.get());
-  if (!results) throw std::logic_error(fmt::format("a pass adds an instruction ({}): {}", op, results.error().message()));
+  if (!results)
+    throw std::logic_error(fmt::format("a pass adds an instruction ({}): {}", op, results.error().message()));
   node.first = list_.types.size();
   list_.types.push_back(std::move((*results)[0]));
   uses_.push_back(1);
@@ -132,7 +133,8 @@ bool is_number(const Constant& c, double value) {
   if (const auto* i = std::get_if<std::int64_t>(&c.value)) {
     return static_cast<double>(*i) == value && !std::signbit(value) == (*i >= 0);
   }
-  if (const auto* u = std::get_if<std::uint64_t>(&c.value)) return static_cast<double>(*u) == value && !std::signbit(value);
+  if (const auto* u = std::get_if<std::uint64_t>(&c.value))
+    return static_cast<double>(*u) == value && !std::signbit(value);
   return false;
 }
 

@@ -77,9 +77,9 @@ class Editor {
   Graph& graph_;
   List& list_;
   std::vector<bool> live_;
-  std::vector<std::uint32_t> uses_;             // by value
-  std::vector<std::size_t> made_by_;            // by value: place among the nodes emitted so far
-  std::vector<std::optional<Ref>> instead_;     // by value
+  std::vector<std::uint32_t> uses_;          // by value
+  std::vector<std::size_t> made_by_;         // by value: place among the nodes emitted so far
+  std::vector<std::optional<Ref>> instead_;  // by value
   bool changed_ = false;
 };
 

@@ -103,9 +103,7 @@ std::optional<Ref> row_vector(Editor& editor, const Ref& ref, const TensorType& 
   return editor.add("reshape", {ref}, ops::ShapeAttrs{{width}}, like);
 }
 
-bool is_norm(std::string_view op) {
-  return op == "fast_rms_norm" || op == "fast_layer_norm_no_bias";
-}
+bool is_norm(std::string_view op) { return op == "fast_rms_norm" || op == "fast_layer_norm_no_bias"; }
 
 // The operands of a norm whose weight is all ones and which only this node reads.
 const Node* bare_norm(const Editor& editor, const Ref& ref) {

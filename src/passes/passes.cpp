@@ -60,7 +60,8 @@ Result<std::shared_ptr<const TypedProgram>> checked(const Graph& graph, const Ty
   for (std::size_t k = 0; k < graph.num_real_outputs(); ++k) {
     const TensorType was = before.type_of(before.program()->outputs[k]), is = typed->type_of(draft.program->outputs[k]);
     if (was != is) {
-      return broken(pass, make_error(ErrorCode::internal, "output {} is {}; it was {}", k, to_string(is), to_string(was)));
+      return broken(pass,
+                    make_error(ErrorCode::internal, "output {} is {}; it was {}", k, to_string(is), to_string(was)));
     }
   }
   return std::make_shared<const TypedProgram>(*std::move(typed));

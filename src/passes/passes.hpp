@@ -3,8 +3,8 @@
 //   Result<Optimised> made = optimise(typed, options);
 //   plan(made->program);
 //
-// Each pass changes a Graph. After each that changed something the program is verified and inferred again. docs/passes.md
-// says what each pass does and what none does.
+// Each pass changes a Graph. After each that changed something the program is verified and inferred again.
+// docs/passes.md says what each pass does and what none does.
 #pragma once
 
 #include <memory>

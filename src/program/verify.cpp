@@ -71,7 +71,9 @@ class Verifier {
     std::size_t index;
     const Instruction& instruction;
 
-    std::string text() const { return fmt::format("{}instruction {} ({})", scope.path, index, printable(instruction.op)); }
+    std::string text() const {
+      return fmt::format("{}instruction {} ({})", scope.path, index, printable(instruction.op));
+    }
   };
 
   VerifiedList walk(const std::vector<Instruction>& instructions, const std::vector<Ref>& outputs, const Scope& scope,
@@ -100,7 +102,8 @@ class Verifier {
     list.outputs = outputs;
     for (std::size_t k = 0; k < outputs.size(); ++k) {
       check_ref(
-          outputs[k], [&] { return fmt::format("{}output {}", scope.path, k); }, scope, list.result_count, counts_known);
+          outputs[k], [&] { return fmt::format("{}output {}", scope.path, k); }, scope, list.result_count,
+          counts_known);
     }
     return list;
   }

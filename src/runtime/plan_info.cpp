@@ -73,15 +73,10 @@ std::string to_json(const PlanInfo& plan) {
     one["is_output"] = b.is_output;
     buffers.push_back(std::move(one));
   }
-  const json all{{"steps", std::move(steps)},
-                 {"buffers", std::move(buffers)},
-                 {"outputs", plan.outputs},
-                 {"input_bytes", plan.input_bytes},
-                 {"output_bytes", plan.output_bytes},
-                 {"constant_bytes", plan.constant_bytes},
-                 {"arena_bytes", plan.arena_bytes},
-                 {"live_bytes", plan.live_bytes},
-                 {"peak_bytes", plan.peak_bytes}};
+  const json all{
+      {"steps", std::move(steps)},       {"buffers", std::move(buffers)},     {"outputs", plan.outputs},
+      {"input_bytes", plan.input_bytes}, {"output_bytes", plan.output_bytes}, {"constant_bytes", plan.constant_bytes},
+      {"arena_bytes", plan.arena_bytes}, {"live_bytes", plan.live_bytes},     {"peak_bytes", plan.peak_bytes}};
   return all.dump(2, ' ', false, json::error_handler_t::replace);
 }
 

@@ -90,8 +90,8 @@ class Picture {
         const int y1 = top_of(i) + kRow / 2;
         const int out = std::min(kEdges - 6, 14 + (y1 - y0) / 6);
         body_ += fmt::format(
-            "<path d=\"M{0} {1} C{2} {1} {2} {3} {0} {3}\" fill=\"none\" stroke=\"#888\" stroke-width=\"1\"/>\n", kEdges,
-            y0, kEdges - out, y1);
+            "<path d=\"M{0} {1} C{2} {1} {2} {3} {0} {3}\" fill=\"none\" stroke=\"#888\" stroke-width=\"1\"/>\n",
+            kEdges, y0, kEdges - out, y1);
       }
       for (const auto b : plan_.steps[i].writes) writer[b] = static_cast<std::ptrdiff_t>(i);
     }

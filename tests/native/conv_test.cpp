@@ -1,5 +1,6 @@
 // Convolutions that several threads share: oneDNN's fast kernels take each part, and the parts join without a seam.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <mlx/mlx.h>
 
 #include "native/plan_run.hpp"
@@ -39,14 +40,14 @@ TEST(NativeConv, PartsRunOnFastKernelsAndJoin) {
         mx::random::normal({64, 3, 3, 64}, mx::random::key(2), cpu)};
     for (mx::array& in : inputs) in.eval();
 
-    const auto plan = plan_of(program, inputs);
+    const Replayer replayer = replayer_of(program, inputs);
     std::string steps;
-    for (const auto& step : plan->steps) steps += step->describe() + "\n";
+    for (const auto& step : replayer.plan().steps) steps += step->describe() + "\n";
     EXPECT_EQ(steps.find("mlx:"), std::string::npos) << what << "\n" << steps;
     EXPECT_NE(steps.find("parts"), std::string::npos) << what << "\n" << steps;
     const auto wanted = compile(program, {.backend = Backend::mlx}).value().run(inputs).value();
     for (const int threads : {1, kThreads}) {
-      const auto got = replay(*plan, inputs, threads);
+      const auto got = replayer.run(inputs, {}, threads).value();
       const auto apart = mx::max(mx::abs(mx::subtract(got[0], wanted[0], cpu), cpu), cpu).item<float>();
       EXPECT_LT(apart, 1e-3F) << what << ", " << threads << " threads";  // sums of 576 terms, up to about 100
     }

@@ -39,11 +39,12 @@ def test_bad_arguments(program, words, says):
 
 def test_steps_and_memory(program):
     lines = output("plan", program, *TYPES).splitlines()
-    assert lines[0].split() == ["0", "elementwise", "f32[8,", "8]", "[add", "multiply]"]
-    assert lines[1].split()[:2] == ["1", "sum"]
-    assert lines[2].split() == ["2", "mlx:", "eigh"]
-    assert lines[3] == "3 steps, of which 1 on MLX"
-    memory = {line.split()[0]: int(line.split()[1]) for line in lines[4:]}
+    assert lines[0].split() == ["0", "take", "over", "f32[8,", "8]", "if", "donated"]
+    assert lines[1].split() == ["1", "elementwise", "f32[8,", "8]", "[add", "multiply]"]
+    assert lines[2].split()[:2] == ["2", "sum"]
+    assert lines[3].split() == ["3", "mlx:", "eigh"]
+    assert lines[4] == "4 steps, of which 1 on MLX"
+    memory = {line.split()[0]: int(line.split()[1]) for line in lines[5:]}
     assert memory["inputs"] == 4 * (64 + 8) and memory["outputs"] == 4 * (8 + 8) and memory["constants"] == 4
     assert memory["peak"] > memory["inputs"] + memory["outputs"]
 
@@ -55,8 +56,8 @@ def test_explain(program):
 
 def test_json(program):
     plan = json.loads(output("plan", program, *TYPES, "--json"))
-    assert [step["instructions"] for step in plan["steps"]] == [[0, 1], [2], [3]]
-    assert [step["on_mlx"] for step in plan["steps"]] == [False, False, True]
+    assert [step["instructions"] for step in plan["steps"]] == [[0, 1], [0, 1], [2], [3]]
+    assert [step["on_mlx"] for step in plan["steps"]] == [False, False, False, True]
     for i, step in enumerate(plan["steps"]):
         for b in step["reads"] + step["writes"]:
             assert plan["buffers"][b]["first_step"] <= i <= plan["buffers"][b]["last_step"]
@@ -72,7 +73,7 @@ def test_svg(program, tmp_path):
     root = xml.etree.ElementTree.parse(tmp_path / "p.svg").getroot()
     assert root.tag == "{http://www.w3.org/2000/svg}svg"
     texts = [t.text for t in root.iter("{http://www.w3.org/2000/svg}text")]
-    assert "0 elementwise f32[8, 8] [add multiply]" in texts and "2 mlx: eigh" in texts
+    assert "1 elementwise f32[8, 8] [add multiply]" in texts and "3 mlx: eigh" in texts
     assert "href" not in (tmp_path / "p.svg").read_text()
     assert "no-folder" in failure(2, "plan", program, *TYPES, "--svg", tmp_path / "no-folder" / "p.svg")
 

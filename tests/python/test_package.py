@@ -400,10 +400,11 @@ def test_only_the_native_backend_plans():
 def test_plan():
     exe = reprise.compile(program_of(lambda b, x: [b.sum(x + x, axes=[0])]), backend="native")
     plan = exe.plan([("f32", [16])])
-    assert [step.instructions for step in plan.steps] == [[0], [1]] and not plan.steps[0].on_mlx
+    assert plan.steps[0].text == "take over f32[16] if donated"  # x, for x + x
+    assert [step.instructions for step in plan.steps] == [[0], [0], [1]] and not plan.steps[0].on_mlx
     assert plan.input_bytes == 64 and plan.output_bytes == 4
     between = plan.buffers[plan.steps[0].writes[0]]
-    assert (between.kind, between.offset, between.first_step, between.last_step) == ("arena", 0, 0, 1)
+    assert (between.kind, between.offset, between.first_step, between.last_step) == ("array", None, 0, 2)
     assert str(between.type) == "f32[16]"
     assert plan.buffers[plan.outputs[0]].kind == "array" and plan.buffers[plan.outputs[0]].offset is None
     assert str(plan).splitlines()[0] == "   0 " + plan.steps[0].text

@@ -9,9 +9,9 @@ namespace {
 // The result is half of the memory, the count that it is cast from four times the memory.
 TEST(Memory, IntermediateResultsCount) {
   const std::int64_t rows = machine_memory() / 2 / 65536;
-  const Executable exe = compiled("inputs 0\n %0 = iota {dtype = uint8, axis = -1, shape = [" + std::to_string(rows) +
-                                  ", 65536]}\n return %0\n",
-                                  {.backend = Backend::mlx});  // which computes positions in 32 bits first
+  const Executable exe = compiled(
+      "inputs 0\n %0 = iota {dtype = uint8, axis = -1, shape = [" + std::to_string(rows) + ", 65536]}\n return %0\n",
+      {.backend = Backend::mlx});  // which computes positions in 32 bits first
   const auto out = exe.run({});
   ASSERT_FALSE(out);
   EXPECT_EQ(out.error().code(), ErrorCode::limit);
@@ -22,7 +22,8 @@ TEST(Memory, IntermediateResultsCount) {
 TEST(Memory, ConvolutionsUnfold) {
   const Executable exe = compiled(
       "inputs 2\n %0 = conv_general in0, in1 {strides = [1, 1], low = [0, 0], high = [0, 0], kernel_dilation = [1, 1], "
-      "input_dilation = [1, 1], groups = 1}\n return %0\n");
+      "input_dilation = [1, 1], groups = 1}\n return %0\n",
+      {.backend = Backend::mlx});
   const std::vector<TensorType> types{{DType::float32, {64, 600, 600, 64}}, {DType::float32, {1, 300, 300, 64}}};
   const Status made = exe.specialise(types);  // 133 TB
   ASSERT_FALSE(made);

@@ -192,17 +192,19 @@ class BlockBuilder {
       results = lowering_of(*instruction.op).lower(context, instruction.attrs.get());
     }
     for (std::size_t c = first_check; c < checks.size(); ++c) {
-      checks[c].message = fmt::format("run: instruction {} ({}): {}", instruction.number, instruction.op->name, checks[c].message);
+      checks[c].message =
+          fmt::format("run: instruction {} ({}): {}", instruction.number, instruction.op->name, checks[c].message);
     }
     if (results.size() != wanted.size()) {
-      throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {} results, inference {}", instruction.number,
-                                         instruction.op->name, results.size(), wanted.size()));
+      throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {} results, inference {}",
+                                         instruction.number, instruction.op->name, results.size(), wanted.size()));
     }
     for (std::size_t r = 0; r < results.size(); ++r) {
       const TensorType seen{from_mlx(results[r].dtype()), Shape(results[r].shape().begin(), results[r].shape().end())};
       if (seen != wanted[r]) {
-        throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {}, inference {}", instruction.number,
-                                           instruction.op->name, to_string(seen), to_string(wanted[r])));
+        throw std::logic_error(fmt::format("instruction {} ({}): the lowering gives {}, inference {}",
+                                           instruction.number, instruction.op->name, to_string(seen),
+                                           to_string(wanted[r])));
       }
     }
     return results;
@@ -223,8 +225,11 @@ class BlockBuilder {
   void add_call(std::size_t i) {
     const VerifiedInstruction& instruction = list_.instructions[i];
     const auto& attrs = *static_cast<const ops::RuntimeCallAttrs*>(instruction.attrs.get());
-    Block::Call call{
-        attrs.callback, attrs.results, {}, static_cast<std::uint32_t>(num_inputs_ + instruction.first_result), instruction.number};
+    Block::Call call{attrs.callback,
+                     attrs.results,
+                     {},
+                     static_cast<std::uint32_t>(num_inputs_ + instruction.first_result),
+                     instruction.number};
     for (const Ref& ref : instruction.operands) call.inputs.push_back(slot(ref));
     block_.steps_.emplace_back(std::move(call));
   }

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -20,7 +21,7 @@ namespace reprise {
 namespace {
 
 std::mutex threads_mutex;
-int threads_wanted = 0;  // 0: not asked for
+std::atomic<int> threads_wanted = 0;  // 0: not asked for
 bool threads_used = false;
 
 }  // namespace
@@ -37,8 +38,13 @@ Status set_threads(int wanted) {
 
 int threads() {
   static const int cpus = machine_cpus();  // reads files: too slow for each run
+  const int wanted = threads_wanted.load(std::memory_order_relaxed);
+  return wanted > 0 ? wanted : cpus;
+}
+
+void settle_threads() {
   const std::lock_guard lock(threads_mutex);
-  return threads_wanted > 0 ? threads_wanted : cpus;
+  threads_used = true;
 }
 
 namespace mlx_backend {

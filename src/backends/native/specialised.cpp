@@ -55,6 +55,7 @@ class OnMlx final : public Specialised {
 
 Result<std::shared_ptr<const Specialised>> specialise(std::shared_ptr<const TypedProgram> typed) {
   REPRISE_RETURN_IF_ERROR(apply_isa_limit());
+  settle_threads();
   auto plan = make_plan(typed);
   if (!plan) return plan.error();
   if (!(*plan)->has_kernels) {

@@ -78,8 +78,8 @@ class WindowStep final : public Step {
 
 class WindowScatterStep final : public Step {
  public:
-  WindowScatterStep(WindowScatterFn kernel, std::int64_t outer, WindowShape shape, View x, View source, View init, View sums, View out,
-                    std::string_view name)
+  WindowScatterStep(WindowScatterFn kernel, std::int64_t outer, WindowShape shape, View x, View source, View init,
+                    View sums, View out, std::string_view name)
       : kernel_(kernel),
         outer_(outer),
         shape_(std::move(shape)),
@@ -158,8 +158,9 @@ Decision plan_window_scatter(OpPlanner& op, const ops::WindowScatterAttrs& attrs
   const View x = op.dense(0), source = op.dense(1), init = op.dense(2), out = op.result();
   const bool is_half = dtype == DType::float16 || dtype == DType::bfloat16;
   const View sums = is_half ? op.scratch({DType::float32, op[0].type.shape}) : out;
-  op.add(std::make_unique<WindowScatterStep>(kernel, outer, std::move(shape), x, source, init, sums, out, op.def().name),
-         {x, source, init}, {out, sums});
+  op.add(
+      std::make_unique<WindowScatterStep>(kernel, outer, std::move(shape), x, source, init, sums, out, op.def().name),
+      {x, source, init}, {out, sums});
   return {};
 }
 

@@ -1,5 +1,5 @@
-// What reductions, scans and windows share: how elements are loaded, joined and stored. Included once for each target of
-// Highway (foreach_target.h), inside nothing.
+// What reductions, scans and windows share: how elements are loaded, joined and stored. Included once for each target
+// of Highway (foreach_target.h), inside nothing.
 #if defined(REPRISE_ARITHMETIC_INL) == defined(HWY_TARGET_TOGGLE)
 #ifdef REPRISE_ARITHMETIC_INL
 #undef REPRISE_ARITHMETIC_INL
