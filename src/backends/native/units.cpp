@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <queue>
+#include <set>
 
 #include "backends/native/builder.hpp"
 #include "backends/native/elementwise.hpp"
@@ -118,15 +119,22 @@ void PlanBuilder::find_units() {
       level[i] = std::max(level[i], level[p] + (elementwise[p] && !joins ? 1 : 0));
     }
     if (!elementwise[i]) continue;
+    std::set<std::size_t> joined;  // leaders
+    std::size_t together = 1;
     for (const Ref& ref : instruction(i).operands) {
       if (ref.kind != RefKind::result) continue;
       const std::size_t p = producer_of(ref);
-      if (!elementwise[p] || !same_shape(p) || level[p] != level[i]) continue;
-      const std::size_t a = find(p), b = find(i);
-      if (a == b || count[a] + count[b] > kMaxGroup) continue;
-      leader[b] = a;
-      count[a] += count[b];
+      if (elementwise[p] && same_shape(p) && level[p] == level[i] && joined.insert(find(p)).second) {
+        together += count[find(p)];
+      }
     }
+    if (together > kMaxGroup) {
+      // All or none: with one of two groups joined, each could come to wait for the other.
+      ++level[i];
+      continue;
+    }
+    for (const std::size_t a : joined) leader[a] = i;
+    count[i] = together;
   }
   unit_of_.assign(n, 0);
   std::map<std::size_t, std::size_t> unit_of_leader;
