@@ -1,5 +1,6 @@
 #include "backends/native/replay.hpp"
 
+#include "backends/mlx/tape.hpp"
 #include "backends/native/arrays.hpp"
 #include "base/format.hpp"
 
@@ -50,6 +51,9 @@ void Replayer::let_go(Workspace& workspace) const {
 Result<std::unique_ptr<Replayer::Workspace>> Replayer::make_workspace() const {
   auto out = std::make_unique<Workspace>();
   if (plan_->arena_bytes > 0) {
+    // The system hands out more than it has, and ends the process when that is written to.
+    constexpr std::size_t kSmall = 1 << 20;
+    if (plan_->arena_bytes > kSmall) mlx_backend::require_memory(plan_->arena_bytes);
     out->arena.reset(static_cast<std::byte*>(std::aligned_alloc(kArenaAlignment, plan_->arena_bytes)));
     if (!out->arena) {
       return make_error(ErrorCode::limit, "run: {} bytes of working memory cannot be had", plan_->arena_bytes);
