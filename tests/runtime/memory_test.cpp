@@ -21,9 +21,9 @@ TEST(Memory, IntermediateResultsCount) {
 TEST(Memory, TheArenaCounts) {
   const std::int64_t rows = machine_memory() / 10 * 6 / 65536;
   const Executable exe = compiled("inputs 0\n %0 = iota {dtype = uint8, axis = -1, shape = [" + std::to_string(rows) +
-                                  ", 65536]}\n %1 = sort %0 {axis = 0, ascending = true}\n"
-                                  " %2 = sort %1 {axis = 1, ascending = false}\n"
-                                  " %3 = sum %2 {axes = [0, 1], keep_axes = false}\n return %3\n",
+                                      ", 65536]}\n %1 = sort %0 {axis = 0, ascending = true}\n"
+                                      " %2 = sort %1 {axis = 1, ascending = false}\n"
+                                      " %3 = sum %2 {axes = [0, 1], keep_axes = false}\n return %3\n",
                                   {.backend = Backend::native});
   const auto out = exe.run({});
   ASSERT_FALSE(out);
