@@ -54,7 +54,12 @@ Result<std::string> show(const Options& options, const Program& program, const s
 
 int run(const Options& options) {
   std::string text = list();
-  if (!options.program.empty()) {
+  if (options.program.empty()) {
+    if (!options.inputs.empty() || !options.disabled.empty() || !options.only.empty()) {
+      return fail(make_error(ErrorCode::invalid_argument,
+                             "--input, --disable and --only need a program; write it before them"));
+    }
+  } else {
     auto program = read_program(options.program);
     if (!program) return fail_reading(program.error());
     auto types = input_types(options.inputs);
