@@ -234,9 +234,7 @@ class Lowering {
     Reg reg = as(v, group_.members[m].dtype);
     const Reg origin = resolved(reg);
     // What is written over an input must be written last.
-    const SlotId place = group_.members[m].result->slot;
-    const bool in_place =
-        std::any_of(group_.inputs.begin(), group_.inputs.end(), [place](const View& in) { return in.slot == place; });
+    const bool in_place = group_.members[m].over_input;
     if (origin < inputs_ || output_of[origin] >= 0 || (in_place && instructions.back().out != origin)) {
       reg = emit(copy_kernel(size_of(group_.members[m].dtype)), {reg}, group_.members[m].dtype);
     } else {

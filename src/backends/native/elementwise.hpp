@@ -22,6 +22,7 @@ struct GroupMember {
   /// Where it is stored (dense); nothing for what only the group itself reads. The last member's may be where an input
   /// lies that is dense and of its dtype.
   std::optional<View> result;
+  bool over_input = false;  ///< the result lies where an input does
 };
 
 struct Group {

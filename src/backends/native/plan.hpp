@@ -73,7 +73,7 @@ struct Slot {
   std::uint32_t first_step = UINT32_MAX;  ///< that writes it
   std::uint32_t last_step = 0;            ///< that uses it
   bool made_by_step = false;              ///< an array that its step brings along, instead of getting memory for it
-  bool may_be_shared = false;             ///< such an array from MLX, which may show an input's memory
+  bool may_be_shared = false;             ///< an array that MLX saw or made: other arrays may show its memory
 };
 
 /// One replay's memory, as the steps see it.

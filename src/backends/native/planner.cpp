@@ -124,6 +124,8 @@ View PlanBuilder::array_view_of(ValueId value) {
     return copy;
   }
   make_array(view.slot);
+  // What MLX makes of it may show the same memory.
+  plan_->slots[view.slot].may_be_shared = true;
   return view;
 }
 
@@ -187,7 +189,8 @@ void PlanBuilder::emit_group(const Unit& unit) {
   }
   const auto inputs = static_cast<std::uint32_t>(group.inputs.size());
   for (const std::size_t i : unit.members) {
-    GroupMember member{instruction(i).op, instruction(i).attrs.get(), {}, values_[first_result(i)].type.dtype, {}};
+    GroupMember member{
+        instruction(i).op, instruction(i).attrs.get(), {}, values_[first_result(i)].type.dtype, {}, false};
     for (const Ref& ref : instruction(i).operands) {
       const ValueId value = value_of(ref);
       if (const auto found = member_of.find(value); found != member_of.end()) {
@@ -205,7 +208,8 @@ void PlanBuilder::emit_group(const Unit& unit) {
     if (v.uses == 0 && !v.is_output) continue;
     // The last member writes when all others have read a tile.
     const bool last = m + 1 == unit.members.size();
-    if (!last || !write_over_input(group, value)) place(value, new_view(Storage::arena, v.type));
+    group.members[m].over_input = last && write_over_input(group, value);
+    if (!group.members[m].over_input) place(value, new_view(Storage::arena, v.type));
     group.members[m].result = *v.view;
   }
   std::vector<SlotId> reads, writes;

@@ -1,9 +1,13 @@
 #include "ops/conv/conv.native.hpp"
 
+#include <mlx/ops.h>
+
 #include <algorithm>
 
+#include "backends/native/copy.hpp"
 #include "backends/native/onednn.hpp"
 #include "base/format.hpp"
+#include "program/mlx_convert.hpp"
 #include "reprise/executable.hpp"
 
 namespace reprise::native {
@@ -61,6 +65,31 @@ Rows rows_of(const View& input, const View& output, const ops::ConvAttrs& attrs,
 /// Multiplications below which a part is not worth another thread (about 10 us).
 constexpr std::int64_t kWorthAPart = 512 * 1024;
 
+/// The input with its padding written out: oneDNN leaves padding out of the sums, where zero times an infinite weight
+/// is a NaN.
+View with_zeros(OpPlanner& op, const View& input, ops::ConvAttrs& attrs) {
+  TensorType type = input.type;
+  bool some = false;
+  for (std::size_t i = 0; i < attrs.low.size(); ++i) {
+    type.shape[i + 1] += attrs.low[i] + attrs.high[i];
+    some = some || attrs.low[i] + attrs.high[i] > 0;
+  }
+  if (!some) return input;
+  const View whole = op.scratch(type);
+  View inside = whole;
+  for (std::size_t i = 0; i < attrs.low.size(); ++i) {
+    inside = range(inside, i + 1, attrs.low[i], input.type.shape[i + 1]);
+    attrs.low[i] = attrs.high[i] = 0;
+  }
+  mlx::core::array zero = mlx::core::zeros({}, to_mlx(type.dtype), mlx::core::Device::cpu);
+  View nothing = op.constant(std::move(zero));
+  nothing.type.shape = type.shape;
+  nothing.strides.assign(type.shape.size(), 0);
+  op.add(make_copy_step(nothing, whole), {}, {});
+  op.add(make_copy_step(input, inside), {}, {});
+  return whole;
+}
+
 }  // namespace
 
 Decision plan_conv(OpPlanner& op, const ops::ConvAttrs& given) {
@@ -83,7 +112,14 @@ Decision plan_conv(OpPlanner& op, const ops::ConvAttrs& given) {
     attrs.low[i] = std::max<std::int64_t>(attrs.low[i], 0);
     attrs.high[i] = std::max<std::int64_t>(attrs.high[i], 0);
   }
-  input = op.dense(input);
+  double padded = 1;
+  for (std::size_t a = 0; a < input.type.shape.size(); ++a) {
+    const bool spatial = a > 0 && a + 1 < input.type.shape.size();
+    padded *= static_cast<double>(input.type.shape[a]) +
+              (spatial ? static_cast<double>(attrs.low[a - 1]) + static_cast<double>(attrs.high[a - 1]) : 0);
+  }
+  if (padded > 1e6 + 16 * static_cast<double>(input.size())) return decline("padding that dwarfs the input");
+  input = op.dense(with_zeros(op, input, attrs));
   const Desc plain = weights_desc(weight, attrs.groups, *type);
   const Desc any(plain.get_dims(), *type, dnnl::memory::format_tag::any);
   const std::int64_t batch = output.type.shape[0], height = output.type.shape[1], kernel = weight.type.shape[1];

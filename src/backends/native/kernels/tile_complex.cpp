@@ -46,10 +46,7 @@ Complex add(Complex a, Complex b) { return a + b; }
 Complex subtract(Complex a, Complex b) { return a - b; }
 Complex multiply(Complex a, Complex b) { return a * b; }
 Complex divide(Complex a, Complex b) { return Complex(Wide(a) / Wide(b)); }
-Complex pow(Complex a, Complex b) {
-  if (b == Complex(0)) return 1;
-  return Complex(std::pow(Wide(a), Wide(b)));
-}
+
 Complex clip(Complex x, Complex low, Complex high) { return min(max(x, low), high); }
 
 void clip_tile(const void* const* in, void* out, std::size_t n) {
@@ -89,7 +86,6 @@ constexpr auto kComplex = std::to_array<Entry>({
     {"subtract", each2<subtract>},
     {"multiply", each2<multiply>},
     {"divide", each2<divide>},
-    {"pow", each2<pow>},
     {"min", each2<min>},
     {"max", each2<max>},
     {"clip", clip_tile},
