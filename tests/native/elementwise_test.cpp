@@ -359,8 +359,8 @@ void expect_near(const Bytes& got, const Bytes& want, DType dtype, const ops::Op
     if ((std::isnan(g) && std::isnan(w)) || g == w) continue;
     const double size =
         complex ? std::hypot(number_at(want, dtype, i / 2 * 2), number_at(want, dtype, i / 2 * 2 + 1)) : std::abs(w);
-    // Twice, since both may be off; MLX's complex functions by more than that, its powers by far.
-    const double epsilons = 2 * op.tolerance.epsilons + (complex ? op.name == "pow" ? 1e5 : 64 : 0);
+    // Twice, since both may be off; MLX's complex functions by more than that.
+    const double epsilons = 2 * op.tolerance.epsilons + (complex ? 64 : 0);
     const double allowed = epsilons * epsilon_of(dtype) * size + 2 * op.tolerance.absolute +
                            (dtype == DType::float16 ? 0x1p-24 : 0) + (complex ? 1e-6 : 0);
     ASSERT_LE(std::abs(g - w), allowed) << what << " at " << i << ": " << g << ", MLX " << w;
@@ -390,7 +390,9 @@ TEST_F(Elementwise, EveryOpAndDTypeAgreesWithMlx) {
         const auto results = op->infer({*op, types}, nullptr);
         if (!results) continue;
         const std::string what = fmt::format("{} of {} and {}", op->name, name(first), name(second));
-        EXPECT_EQ(why_not_elementwise(*op, nullptr, types, (*results)[0]), std::nullopt) << what;
+        // Complex powers are MLX's: their infinities are a convention, which both backends share this way.
+        const bool on_mlx = op->name == "pow" && is_complex((*results)[0].dtype);
+        EXPECT_EQ(why_not_elementwise(*op, nullptr, types, (*results)[0]).has_value(), on_mlx) << what;
         const std::string op_name(op->name);
         expect_near(run_on(Backend::native, op_name.c_str(), {}, inputs),
                     run_on(Backend::mlx, op_name.c_str(), {}, inputs), (*results)[0].dtype, *op, what);
