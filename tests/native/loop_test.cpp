@@ -79,6 +79,26 @@ TEST(NativeLoop, APredicateHoldsWhileItIsNotZero) {
   EXPECT_EQ(values(run(exe, {mlx::core::array({256, 65536, 0, 1}), integer(0)})[0]), std::vector<double>{2});
 }
 
+TEST(NativeLoop, APredicateMayBeAPartOfALargerValue) {
+  same_on_both(R"(inputs 2
+    const0 = 1 : s32
+    %0, %1 = while in0, in1 {
+      cond {
+        %0 = greater carry1, const0
+        %1 = slice %0 {dynamic_mask = 0, input_shape = [5000], lengths = [1], strides = [1], starts = [2]}
+        return %1
+      }
+      body {
+        %0 = add carry0, const0
+        %1 = subtract carry1, const0
+        return %0, %1
+      }
+    }
+    return %0, %1
+  )",
+               {integer(0), mlx::core::full({5000}, 9, mlx::core::int32, mlx::core::Device::cpu)});
+}
+
 TEST(NativeLoop, Nested) {
   same_on_both(R"(inputs 2
     const0 = 1 : s32
@@ -112,21 +132,7 @@ TEST(NativeLoop, Nested) {
 }
 
 TEST(NativeLoop, LimitsAndCancelling) {
-  constexpr std::string_view endless = R"(inputs 1
-    const0 = 1 : s32
-    %0 = while in0 {
-      cond {
-        %0 = equal carry0, carry0
-        return %0
-      }
-      body {
-        %0 = add carry0, const0
-        return %0
-      }
-    }
-    return %0
-  )";
-  const Executable exe = on(Backend::native, endless);
+  const Executable exe = on(Backend::native, kEndless);
   EXPECT_NE(run_error(exe, {integer(0)}, {.max_loop_turns = 1000}).find("turned 1000 times"), std::string::npos);
   CancelToken cancel;
   RunOptions options{.cancel = &cancel};

@@ -1,6 +1,21 @@
 #include "runtime/support.hpp"
 
 namespace reprise {
+
+const std::string_view kEndless = R"(inputs 1
+  const0 = 1 : s32
+  %0 = while in0 {
+    cond {
+      %0 = equal carry0, carry0
+      return %0
+    }
+    body {
+      %0 = add carry0, const0
+      return %0
+    }
+  }
+  return %0
+)";
 namespace {
 
 namespace mx = mlx::core;

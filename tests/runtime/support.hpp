@@ -32,6 +32,9 @@ Executable compiled(std::string_view text, const CompileOptions& options = {},
                     const std::vector<Capture>& captures = {});
 Executable compiled(Builder& builder, const Builder::Values& outputs, const CompileOptions& options = {});
 
+/// A loop over an integer that never ends.
+extern const std::string_view kEndless;
+
 /// Runs, and throws the error if there is one.
 Arrays run(const Executable& executable, Arrays inputs, const RunOptions& options = {});
 

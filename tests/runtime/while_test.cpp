@@ -26,22 +26,6 @@ constexpr std::string_view kCountDown = R"(inputs 1
   return %0, %1
 )";
 
-// Never ends.
-constexpr std::string_view kEndless = R"(inputs 1
-  const0 = 1 : s32
-  %0 = while in0 {
-    cond {
-      %0 = equal carry0, carry0
-      return %0
-    }
-    body {
-      %0 = add carry0, const0
-      return %0
-    }
-  }
-  return %0
-)";
-
 TEST(While, TurnsAreLimited) {
   const Executable exe = compiled(kCountDown);
   EXPECT_EQ(values(run(exe, {integer(5)}, {.max_loop_turns = 5})[1]), List{5});

@@ -10,7 +10,6 @@ namespace reprise::native {
 
 struct LoopParts {
   std::unique_ptr<const Plan> cond, body;  ///< their inputs are the carries
-  std::vector<TensorType> carries;
 };
 
 /// True when the plan's steps never hand over arrays: then a loop can run it on memory of its own.
@@ -19,7 +18,7 @@ bool runs_on_fixed_memory(const Plan& plan);
 /// Memory that a loop on fixed memory needs beside its results.
 struct LoopMemory {
   View cond_arena, body_arena;
-  View predicate;
+  View predicate;            ///< where the condition makes the array that holds its value
   std::vector<View> spare;   ///< by carry: the body writes here while the carry is in the result, then the other way
   std::vector<View> staged;  ///< by body output: where it is made before it is copied; those made in place have none
 };

@@ -15,7 +15,6 @@ Decision plan_while(OpPlanner& op) {
     if (!(*plan)->has_kernels) return decline(k == 0 ? "no kernel for its condition" : "no kernel for its body");
     (k == 0 ? parts.cond : parts.body) = *std::move(plan);
   }
-  for (std::size_t k = 0; k < op.size(); ++k) parts.carries.push_back(op[k].type);
   if (!runs_on_fixed_memory(*parts.cond) || !runs_on_fixed_memory(*parts.body)) {
     std::vector<View> from;
     std::vector<SlotId> results;
@@ -39,7 +38,8 @@ Decision plan_while(OpPlanner& op) {
   }
   memory.cond_arena = op.scratch(bytes(parts.cond->arena_bytes));
   memory.body_arena = op.scratch(bytes(parts.body->arena_bytes));
-  memory.predicate = op.scratch(parts.cond->outputs[0].type);
+  // The value may be a part of what a step makes.
+  memory.predicate = op.scratch(bytes(parts.cond->slots[parts.cond->outputs[0].slot].bytes));
   const auto staged = staged_outputs(parts);
   for (const auto& type : staged) memory.staged.push_back(type ? op.scratch(*type) : View{});
   writes = results;
