@@ -16,19 +16,10 @@ namespace mx = mlx::core;
 
 bool inexact(DType d) { return is_floating(d) || is_complex(d); }
 
-double epsilon_of(DType d) {
-  switch (d) {
-    case DType::float16: return 0x1p-10;
-    case DType::bfloat16: return 0x1p-7;
-    case DType::float64: return 0x1p-52;
-    default: return 0x1p-23;
-  }
-}
-
 double sum_of_tolerances(const VerifiedList& list, DType d) {
   double sum = 0;
   for (const VerifiedInstruction& instruction : list.instructions) {
-    sum += std::max(instruction.op->tolerance.relative(d), epsilon_of(d));
+    sum += std::max(instruction.op->tolerance.relative(d), ops::epsilon(d));
     for (const VerifiedList& sub : instruction.subprograms) sum += sum_of_tolerances(sub, d);
   }
   return sum;

@@ -14,6 +14,12 @@ std::string describe(DTypeSet set) {
   return text;
 }
 
+std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
+  std::vector<std::size_t> out;
+  for (const auto axis : axes) out.push_back(axis_of(axis, rank));
+  return out;
+}
+
 double epsilon(DType d) {
   switch (d) {
     case DType::float16: return std::ldexp(1.0, -10);

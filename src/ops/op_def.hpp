@@ -54,6 +54,12 @@ constexpr bool has(Trait set, Trait one) {
   return (static_cast<std::uint16_t>(set) & static_cast<std::uint16_t>(one)) != 0;
 }
 
+/// An axis attribute, which inference has checked, counted from the front.
+inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
+  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+}
+std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
+
 /// One unit in the last place of 1: 2^-10 for float16, 2^-7 for bfloat16, 2^-52 for float64, 2^-23 for the others.
 double epsilon(DType d);
 

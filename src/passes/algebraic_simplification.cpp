@@ -224,7 +224,7 @@ std::optional<Ref> simplify_reshape(Editor& editor, Node& node) {
 
 std::optional<Ref> simplify_transpose(Editor& editor, Node& node) {
   const std::size_t rank = editor.type(node).shape.size();
-  auto axes = from_front(node.as<ops::AxesAttrs>().axes, rank);
+  auto axes = axes_of(node.as<ops::AxesAttrs>().axes, rank);
   const auto is_identity = [&] {
     for (std::size_t i = 0; i < axes.size(); ++i) {
       if (axes[i] != i) return false;
@@ -234,7 +234,7 @@ std::optional<Ref> simplify_transpose(Editor& editor, Node& node) {
   if (is_identity()) return node.operands[0];
   const Node* inner = editor.producer(node.operands[0], "transpose");
   if (!inner) return {};
-  const auto first = from_front(inner->as<ops::AxesAttrs>().axes, rank);
+  const auto first = axes_of(inner->as<ops::AxesAttrs>().axes, rank);
   for (std::size_t& axis : axes) axis = first[axis];
   if (is_identity()) return inner->operands[0];
   become(node, "transpose", {inner->operands[0]}, ops::AxesAttrs{ops::Ints(axes.begin(), axes.end())});
@@ -244,13 +244,13 @@ std::optional<Ref> simplify_transpose(Editor& editor, Node& node) {
 
 std::optional<Ref> simplify_broadcast(Editor& editor, Node& node) {
   const auto increasing = [](const std::vector<std::size_t>& axes) { return std::is_sorted(axes.begin(), axes.end()); };
-  const auto axes = from_front(node.as<ops::BroadcastAttrs>().axes, editor.type(node).shape.size());
+  const auto axes = axes_of(node.as<ops::BroadcastAttrs>().axes, editor.type(node).shape.size());
   // Axes that do not increase act as a reshape.
   if (!increasing(axes)) return {};
   if (same_type(editor, node, node.operands[0])) return node.operands[0];
   const Node* inner = editor.producer(node.operands[0], "broadcast");
   if (!inner) return {};
-  const auto first = from_front(inner->as<ops::BroadcastAttrs>().axes, editor.type(*inner).shape.size());
+  const auto first = axes_of(inner->as<ops::BroadcastAttrs>().axes, editor.type(*inner).shape.size());
   if (!increasing(first)) return {};
   ops::BroadcastAttrs joined{editor.type(node).shape, {}};
   for (const std::size_t axis : first) joined.axes.push_back(static_cast<std::int64_t>(axes[axis]));
@@ -263,7 +263,7 @@ std::optional<Ref> simplify_broadcast(Editor& editor, Node& node) {
 std::vector<std::size_t> flipped(const Editor& editor, const Node& node) {
   const Shape& shape = editor.type(node).shape;
   std::vector<std::size_t> out;
-  for (const std::size_t axis : from_front(node.as<ops::AxesAttrs>().axes, shape.size())) {
+  for (const std::size_t axis : axes_of(node.as<ops::AxesAttrs>().axes, shape.size())) {
     if (shape[axis] > 1) out.push_back(axis);
   }
   std::sort(out.begin(), out.end());

@@ -27,7 +27,7 @@ struct Side {
 // Of a product with one summed and one free axis.
 std::optional<Side> side(const ops::Ints& contract, const ops::Ints& batch, std::size_t rank) {
   if (contract.size() != 1 || rank != batch.size() + 2) return {};
-  Side out{from_front(batch, rank), from_front(contract[0], rank), 0};
+  Side out{axes_of(batch, rank), axis_of(contract[0], rank), 0};
   const auto taken = [&](std::size_t axis) {
     return axis == out.contracted || std::find(out.batch.begin(), out.batch.end(), axis) != out.batch.end();
   };

@@ -146,14 +146,4 @@ std::optional<float> float32_of(const Constant& c) {
   return {};
 }
 
-std::size_t from_front(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
-
-std::vector<std::size_t> from_front(const ops::Ints& axes, std::size_t rank) {
-  std::vector<std::size_t> out;
-  for (const auto axis : axes) out.push_back(from_front(axis, rank));
-  return out;
-}
-
 }  // namespace reprise::pass

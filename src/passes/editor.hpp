@@ -100,8 +100,7 @@ bool is_number(const Constant& c, double value);
 /// The number as its dtype holds it, for float32 only.
 std::optional<float> float32_of(const Constant& c);
 
-/// An axis as counted from the front.
-std::size_t from_front(std::int64_t axis, std::size_t rank);
-std::vector<std::size_t> from_front(const ops::Ints& axes, std::size_t rank);
+using ops::axes_of;
+using ops::axis_of;
 
 }  // namespace reprise::pass

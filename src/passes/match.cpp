@@ -25,7 +25,7 @@ Ref for_each_row(const Editor& editor, const Ref& ref) {
       if (to.back() != 1 || from != rows) return at;
     } else if (node->op->name == "broadcast") {
       if (from != rows && from != column) return at;
-      const auto axes = from_front(node->as<ops::BroadcastAttrs>().axes, to.size());
+      const auto axes = axes_of(node->as<ops::BroadcastAttrs>().axes, to.size());
       for (std::size_t i = 0; i < axes.size(); ++i) {
         if (axes[i] != i) return at;
       }
@@ -42,7 +42,7 @@ std::optional<Ref> reduced_row(const Editor& editor, const Ref& ref, std::string
   if (!node) return {};
   const std::size_t rank = editor.type(node->operands[0]).shape.size();
   const auto& attrs = node->as<ops::ReduceAttrs>();
-  if (attrs.axes.size() != 1 || from_front(attrs.axes[0], rank) != rank - 1) return {};
+  if (attrs.axes.size() != 1 || axis_of(attrs.axes[0], rank) != rank - 1) return {};
   return node->operands[0];
 }
 

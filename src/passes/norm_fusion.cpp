@@ -95,7 +95,7 @@ std::optional<Ref> row_vector(Editor& editor, const Ref& ref, const TensorType& 
   if (type.dtype != DType::float32) return {};
   const Node* node = editor.producer(ref, "broadcast");
   if (node && editor.type(node->operands[0]) == wanted) {
-    const auto axes = from_front(node->as<ops::BroadcastAttrs>().axes, type.shape.size());
+    const auto axes = axes_of(node->as<ops::BroadcastAttrs>().axes, type.shape.size());
     if (type.shape.back() == width && axes[0] == type.shape.size() - 1) return node->operands[0];
   }
   if (type.shape.size() > rows.shape.size() || type.shape.empty() || type.shape.back() != width) return {};

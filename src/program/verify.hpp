@@ -5,6 +5,7 @@
 // Only verify() makes a VerifiedProgram, so whoever holds one need not check again. No shapes are needed yet.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "ops/op_def.hpp"
@@ -47,6 +48,11 @@ class VerifiedProgram {
   const Program& program() const { return program_; }
   const VerifiedList& list() const { return list_; }
   bool calls_host() const { return calls_host_; }
+  /// The outputs that have to be computed: the tail only keeps host calls alive; without any it changes nothing.
+  std::span<const Ref> live_outputs() const {
+    const std::span<const Ref> all = list_.outputs;
+    return calls_host_ ? all : all.first(static_cast<std::size_t>(program_->num_real_outputs));
+  }
 
  private:
   friend Result<VerifiedProgram> verify(const Program& program, std::vector<Error>* faults, const Numbering* numbering);

@@ -7,6 +7,7 @@
 
 #include "backends/mlx/gpu.hpp"
 #include "backends/mlx/lowering.hpp"
+#include "backends/turns.hpp"
 #include "base/format.hpp"
 #include "ops/host/host.hpp"
 #include "program/array_access.hpp"
@@ -364,12 +365,7 @@ Result<std::vector<array>> Block::turn(const Loop& loop, std::vector<array> carr
   for (std::int64_t turns = 0;; ++turns) {
     REPRISE_ASSIGN(const bool go_on, forced_predicate());
     if (!go_on) return carry;
-    if (options.cancel && options.cancel->cancelled()) {
-      return make_error(ErrorCode::cancelled, "run: cancelled in a loop after {} turns", turns);
-    }
-    if (options.max_loop_turns > 0 && turns >= options.max_loop_turns) {
-      return make_error(ErrorCode::limit, "run: a loop turned {} times, the limit of this run", turns);
-    }
+    REPRISE_RETURN_IF_ERROR(may_turn(options, turns));
     auto next = loop.body->run(std::move(carry), driver);
     if (!next) return next.error();
     carry = *std::move(next);

@@ -107,11 +107,7 @@ class MlxSpecialised final : public Specialised {
     auto& mine = blocks_[static_cast<std::size_t>(worker.index)];
     if (!mine) {
       const VerifiedList& list = typed_->verified().list();
-      std::span<const Ref> outputs = list.outputs;
-      // The tail only keeps host calls alive; without any it changes nothing.
-      if (!typed_->verified().calls_host()) {
-        outputs = outputs.first(static_cast<std::size_t>(typed_->program()->num_real_outputs));
-      }
+      const std::span<const Ref> outputs = typed_->verified().live_outputs();
       mine = std::make_unique<const Block>(Block::build(*typed_, list, typed_->types(), outputs, worker, device_));
     }
     return *mine;

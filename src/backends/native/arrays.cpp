@@ -33,9 +33,8 @@ void use_huge_pages([[maybe_unused]] void* data, [[maybe_unused]] std::size_t by
 }  // namespace
 
 mx::array new_array(const TensorType& type) {
-  const std::size_t bytes = static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
-  constexpr std::size_t kSmall = 1 << 20;  // the question costs more than so little is worth
-  if (bytes > kSmall) mlx_backend::require_memory(bytes);
+  const std::size_t bytes = bytes_of(type);
+  require_memory(bytes);
   mx::array out(mx::allocator::malloc(bytes), to_mlx(type.shape), to_mlx(type.dtype));
   use_huge_pages(out.data<char>(), bytes);
   return out;
@@ -51,6 +50,13 @@ mx::array dense_copy(const mx::array& x, int threads) {
              threads);
   }
   return out;
+}
+
+mx::array as_dense(mx::array x, int threads) { return x.flags().row_contiguous ? x : dense_copy(x, threads); }
+
+void require_memory(std::size_t bytes) {
+  constexpr std::size_t kSmall = 1 << 20;  // the question costs more than so little is worth
+  if (bytes > kSmall) mlx_backend::require_memory(bytes);
 }
 
 mx::array array_of(const Frame& frame, const View& view) {

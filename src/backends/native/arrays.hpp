@@ -12,6 +12,12 @@ mlx::core::array new_array(const TensorType& type);
 
 /// The same elements, row-major.
 mlx::core::array dense_copy(const mlx::core::array& x, int threads);
+/// The array itself where it is that already.
+mlx::core::array as_dense(mlx::core::array x, int threads);
+
+/// Throws MemoryError when so many bytes cannot be had: the system hands out more than it has, and ends the process
+/// when that is written to.
+void require_memory(std::size_t bytes);
 
 /// An array of its own for a dense view of a slot whose storage is input, constant or array; they share memory.
 mlx::core::array array_of(const Frame& frame, const View& view);

@@ -37,7 +37,7 @@ class PlanBuilder {
   struct Unit {
     std::vector<std::size_t> members;
     bool elementwise = false;
-    std::optional<ValueId> softmax_of;  ///< all of it is the softmax of that value's last axis
+    bool softmax = false;  ///< all of it is the softmax of its first operand's last axis
   };
 
   // Preparation.

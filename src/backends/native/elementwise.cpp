@@ -234,8 +234,8 @@ class Lowering {
     Reg reg = as(v, group_.members[m].dtype);
     const Reg origin = resolved(reg);
     // What is written over an input must be written last.
-    const bool in_place = group_.members[m].over_input;
-    if (origin < inputs_ || output_of[origin] >= 0 || (in_place && instructions.back().out != origin)) {
+    const bool too_early = group_.members[m].over_input && instructions.back().out != origin;
+    if (origin < inputs_ || output_of[origin] >= 0 || too_early) {
       reg = emit(copy_kernel(size_of(group_.members[m].dtype)), {reg}, group_.members[m].dtype);
     } else {
       reg = origin;
@@ -262,11 +262,8 @@ constexpr std::int64_t kLongRow = 512;
 constexpr std::int64_t kRegisterBytes = 24 * 1024;
 // On the stack; larger scratch memory is kept by the thread.
 constexpr std::size_t kStackBytes = 32 * 1024;
-constexpr std::size_t kAlign = 64;
 // Weighted elements that a thread must have to do.
 constexpr std::int64_t kGrain = 64 * 1024;
-
-std::size_t aligned(std::size_t bytes) { return (bytes + kAlign - 1) / kAlign * kAlign; }
 
 class ElementwiseStep final : public Step {
  public:
@@ -289,14 +286,14 @@ class ElementwiseStep final : public Step {
     const std::int64_t grain = std::max<std::int64_t>(1, kGrain / weight_ / std::min(tile_, row_));
     parallel_for(frame.threads(), units, grain, [&](std::int64_t begin, std::int64_t end) {
       if (scratch_bytes_ <= kStackBytes) {
-        alignas(kAlign) std::byte scratch[kStackBytes];
+        alignas(kArenaAlignment) std::byte scratch[kStackBytes];
         run_units(frame, scratch, begin, end, per_row);
       } else {
         thread_local std::vector<std::byte> kept;
-        if (kept.size() < scratch_bytes_ + kAlign) kept.resize(scratch_bytes_ + kAlign);
+        if (kept.size() < scratch_bytes_ + kArenaAlignment) kept.resize(scratch_bytes_ + kArenaAlignment);
         void* start = kept.data();
         std::size_t space = kept.size();
-        run_units(frame, static_cast<std::byte*>(std::align(kAlign, scratch_bytes_, start, space)), begin, end,
+        run_units(frame, static_cast<std::byte*>(std::align(kArenaAlignment, scratch_bytes_, start, space)), begin, end,
                   per_row);
       }
     });

@@ -20,9 +20,7 @@ class FallbackStep final : public Step {
     auto results = parts_.mlx->run(std::move(arguments), frame.options());
     if (!results) return results.error();
     for (std::size_t i = 0; i < parts_.outputs.size(); ++i) {
-      mx::array& result = (*results)[i];
-      frame.set_array(parts_.outputs[i],
-                      result.flags().row_contiguous ? std::move(result) : dense_copy(result, frame.threads()));
+      frame.set_array(parts_.outputs[i], as_dense(std::move((*results)[i]), frame.threads()));
     }
     return {};
   }

@@ -6,6 +6,7 @@
 
 #include "backends/native/arrays.hpp"
 #include "backends/native/replay.hpp"
+#include "backends/turns.hpp"
 #include "base/format.hpp"
 
 namespace reprise::native {
@@ -43,12 +44,7 @@ class Turns {
   explicit Turns(const RunOptions& options) : options_(options), ticker_(options) {}
 
   Status next() {
-    if (options_.cancel && options_.cancel->cancelled()) {
-      return make_error(ErrorCode::cancelled, "run: cancelled in a loop after {} turns", turns_);
-    }
-    if (options_.max_loop_turns > 0 && turns_ >= options_.max_loop_turns) {
-      return make_error(ErrorCode::limit, "run: a loop turned {} times, the limit of this run", turns_);
-    }
+    REPRISE_RETURN_IF_ERROR(may_turn(options_, turns_));
     constexpr std::int64_t kLook = 256;  // reading the clock costs as much as a short turn
     if (++turns_ % kLook == 0) ticker_.tick();
     return {};
@@ -127,7 +123,12 @@ class FixedLoop final : public Step {
   struct BoundTurn {
     std::vector<BoundCall> cond, body;
     const std::byte* predicate = nullptr;
-    std::vector<std::pair<const std::byte*, std::byte*>> copies;
+    struct Copy {
+      const std::byte* from;
+      std::byte* to;
+      std::size_t bytes;
+    };
+    std::vector<Copy> copies;
   };
 
   struct Tables {
@@ -143,28 +144,15 @@ class FixedLoop final : public Step {
     }
   }
 
-  static void fill_constants(const Plan& plan, Addresses& addresses) {
-    addresses.assign(plan.slots.size(), nullptr);
-    for (SlotId s = 0; s < plan.slots.size(); ++s) {
-      if (plan.slots[s].storage != Storage::constant) continue;
-      mx::array array = plan.constants[plan.slots[s].index];
-      addresses[s] = reinterpret_cast<std::byte*>(array.data<char>());
-    }
-  }
-
   std::unique_ptr<Tables> make_tables() const {
     auto out = std::make_unique<Tables>();
-    fill_constants(*parts_.cond, out->cond);
-    fill_constants(*parts_.body, out->body);
+    out->cond.assign(parts_.cond->slots.size(), nullptr);
+    out->body.assign(parts_.body->slots.size(), nullptr);
+    place_constants(*parts_.cond, out->cond);
+    place_constants(*parts_.body, out->body);
     out->current.resize(from_.size());
     out->next.resize(from_.size());
     return out;
-  }
-
-  static void place_arena(const Plan& plan, std::byte* arena, Addresses& addresses) {
-    for (SlotId s = 0; s < plan.slots.size(); ++s) {
-      if (plan.slots[s].storage == Storage::arena) addresses[s] = arena + plan.slots[s].offset;
-    }
   }
 
   Status loop(const Frame& frame, Tables& t) const {
@@ -241,15 +229,13 @@ class FixedLoop final : public Step {
       for (std::size_t i = 0; i < bound_.size(); ++i) {
         const bool in_cond = i < parts_.cond->steps.size();
         bound_[i].append(in_cond ? cond_frame : body_frame, at, in_cond ? turn.cond : turn.body);
-        at += rounded(bound_[i].scratch_bytes);
+        at += aligned(bound_[i].scratch_bytes);
       }
       turn.predicate = cond_frame.at(parts_.cond->outputs[0]);
       for (std::size_t k = 0; k < sources_.size(); ++k) {
-        if (sources_[k] == Source::copied) {
-          turn.copies.emplace_back(body_frame.at(parts_.body->outputs[k]), t.next[k]);
-        } else {
-          turn.copies.emplace_back(nullptr, nullptr);
-        }
+        if (sources_[k] != Source::copied) continue;
+        const View& output = parts_.body->outputs[k];
+        turn.copies.push_back({body_frame.at(output), t.next[k], output.bytes()});
       }
       swap_carries(t);
     }
@@ -261,17 +247,10 @@ class FixedLoop final : public Step {
         if (!holds(turn.predicate, dtype)) return {};
         REPRISE_RETURN_IF_ERROR(turns.next());
         for (const BoundCall& call : turn.body) call.kernel(call.in, call.out, call.n);
-        for (std::size_t k = 0; k < turn.copies.size(); ++k) {
-          const auto& [from, to] = turn.copies[k];
-          if (from) std::memcpy(to, from, results_[k].bytes());
-        }
+        for (const auto& [from, to, bytes] : turn.copies) std::memcpy(to, from, bytes);
         swap_carries(t);
       }
     }
-  }
-
-  static std::size_t rounded(std::size_t bytes) {
-    return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
   }
 
   // The steps' calls, when all of them are only that.
@@ -283,7 +262,7 @@ class FixedLoop final : public Step {
           bound_.clear();
           return;
         }
-        scratch_bytes_ += rounded(bound->scratch_bytes);
+        scratch_bytes_ += aligned(bound->scratch_bytes);
         bound_.push_back(*std::move(bound));
       }
     }
@@ -324,8 +303,7 @@ class ArrayLoop final : public Step {
       carry = *std::move(next);
     }
     for (std::size_t k = 0; k < results_.size(); ++k) {
-      frame.set_array(results_[k],
-                      carry[k].flags().row_contiguous ? std::move(carry[k]) : dense_copy(carry[k], frame.threads()));
+      frame.set_array(results_[k], as_dense(std::move(carry[k]), frame.threads()));
     }
     return {};
   }

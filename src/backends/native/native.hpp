@@ -26,10 +26,8 @@ namespace reprise::native {
 using Decision = std::optional<std::string>;
 inline Decision decline(std::string reason) { return reason; }
 
-/// An axis attribute, which inference has checked, counted from the front.
-inline std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
-}
+using ops::axes_of;
+using ops::axis_of;
 
 class PlanBuilder;
 

@@ -81,8 +81,27 @@ std::optional<dnnl::memory::data_type> dnnl_type(DType dtype) {
   }
 }
 
-std::unique_ptr<Step> make_dnnl_step(std::vector<DnnlPart> parts, std::string text) {
-  return std::make_unique<DnnlStep>(std::move(parts), std::move(text));
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr out;
+  out.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  return out;
+}
+
+void add_scratchpad(OpPlanner& op, const dnnl::memory::desc& desc, std::vector<DnnlArgument>& arguments) {
+  const auto bytes = static_cast<std::int64_t>(desc.get_size());
+  if (bytes > 0) arguments.push_back({DNNL_ARG_SCRATCHPAD, desc, op.scratch({DType::uint8, {bytes}})});
+}
+
+void add_dnnl_step(OpPlanner& op, std::vector<DnnlPart> parts, std::string text) {
+  std::vector<View> reads, writes;
+  for (const DnnlPart& part : parts) {
+    for (const DnnlArgument& a : part.arguments) {
+      const bool is_read = a.index == DNNL_ARG_SRC || a.index == DNNL_ARG_WEIGHTS;
+      (is_read ? reads : writes).push_back(a.view);
+    }
+  }
+  if (parts.size() > 1) text += fmt::format(" in {} parts", parts.size());
+  op.add(std::make_unique<DnnlStep>(std::move(parts), std::move(text)), reads, writes);
 }
 
 mx::array reordered(const mx::array& from, const View& view, const dnnl::memory::desc& from_desc,

@@ -41,8 +41,16 @@ struct DnnlPart {
   std::vector<DnnlArgument> arguments;
 };
 
-/// Executes parts that do not depend on each other.
-std::unique_ptr<Step> make_dnnl_step(std::vector<DnnlPart> parts, std::string text);
+/// Multiplications below which a part is not worth another thread (about 10 us).
+inline constexpr std::int64_t kWorthAPart = 512 * 1024;
+
+/// Attributes of a primitive whose working memory is the plan's.
+dnnl::primitive_attr attributes();
+/// Adds that memory to the arguments.
+void add_scratchpad(OpPlanner& op, const dnnl::memory::desc& desc, std::vector<DnnlArgument>& arguments);
+
+/// Adds a step that executes parts that do not depend on each other. Sources and weights are read, the rest is written.
+void add_dnnl_step(OpPlanner& op, std::vector<DnnlPart> parts, std::string text);
 
 /// What a view shows of an array, in the order that a primitive wants, as bytes; made once.
 mlx::core::array reordered(const mlx::core::array& from, const View& view, const dnnl::memory::desc& from_desc,

@@ -8,6 +8,21 @@
 #include "program/verify.hpp"
 
 namespace reprise::native {
+namespace {
+
+/// Instructions taken out of a program, as a program of their own whose messages number them as before.
+Result<std::shared_ptr<const TypedProgram>> typed_part(ProgramData data, const Numbering& numbering,
+                                                       const std::vector<TensorType>& inputs) {
+  data.num_inputs = static_cast<std::int32_t>(inputs.size());
+  auto verified = verify(Program(std::move(data)), nullptr, &numbering);
+  if (!verified) return verified.error();
+  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), inputs);
+  if (!typed) return typed.error();
+  return std::make_shared<const TypedProgram>(*std::move(typed));
+}
+
+}  // namespace
+
 Result<std::unique_ptr<const Plan>> PlanBuilder::subplan(std::size_t i, std::size_t k) const {
   const ProgramData& whole = typed_->program().data();
   Extract extract(whole, [](const Ref& ref) { return ref.kind == RefKind::carry ? input(ref.index) : ref; });
@@ -17,13 +32,8 @@ Result<std::unique_ptr<const Plan>> PlanBuilder::subplan(std::size_t i, std::siz
   extract.data.num_real_outputs = static_cast<std::int32_t>(extract.data.outputs.size());
   std::vector<TensorType> carries;
   for (const Ref& ref : instruction(i).operands) carries.push_back(values_[value_of(ref)].type);
-  extract.data.num_inputs = static_cast<std::int32_t>(carries.size());
-  const Numbering numbering = numbering_of(instruction(i).subprograms[k]);
-  auto verified = verify(Program(std::move(extract.data)), nullptr, &numbering);
-  if (!verified) return verified.error();
-  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), carries);
-  if (!typed) return typed.error();
-  PlanBuilder builder(std::make_shared<const TypedProgram>(*std::move(typed)));
+  REPRISE_ASSIGN(auto typed, typed_part(std::move(extract.data), numbering_of(instruction(i).subprograms[k]), carries));
+  PlanBuilder builder(std::move(typed));
   builder.in_loop_ = true;
   return builder.build();
 }
@@ -74,19 +84,13 @@ Status PlanBuilder::flush_fallback() {
       }
     }
   }
-  extract.data.num_inputs = static_cast<std::int32_t>(inputs.size());
   std::vector<TensorType> signature;
   for (const ValueId value : inputs) {
     signature.push_back(values_[value].type);
     parts.inputs.push_back(array_view_of(value));
   }
-  auto verified = verify(Program(std::move(extract.data)), nullptr, &numbering);
-  if (!verified) return verified.error();
-  auto typed = infer(std::make_shared<const VerifiedProgram>(*std::move(verified)), signature);
-  if (!typed) return typed.error();
-  auto mlx = mlx_backend::specialise(std::make_shared<const TypedProgram>(*std::move(typed)), Device::cpu());
-  if (!mlx) return mlx.error();
-  parts.mlx = *std::move(mlx);
+  REPRISE_ASSIGN(auto typed, typed_part(std::move(extract.data), numbering, signature));
+  REPRISE_ASSIGN(parts.mlx, mlx_backend::specialise(std::move(typed), Device::cpu()));
   for (const ValueId value : outputs) {
     const View view = new_view(Storage::array, values_[value].type);
     plan_->slots[view.slot].made_by_step = true;

@@ -7,6 +7,10 @@
 
 namespace reprise::native {
 
+std::size_t bytes_of(const TensorType& type) {
+  return static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
+}
+
 std::int64_t View::size() const {
   std::int64_t n = 1;
   for (const auto dim : type.shape) n *= dim;
@@ -85,10 +89,6 @@ BufferKind kind_of(Storage storage) {
   return BufferKind::arena;
 }
 
-std::size_t bytes_of(const TensorType& type) {
-  return static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
-}
-
 // The most that arrays of their own take at once.
 std::size_t most_in_arrays(const PlanInfo& plan) {
   std::vector<std::size_t> begins(plan.steps.size() + 1), ends(plan.steps.size() + 1);
@@ -140,6 +140,20 @@ PlanInfo describe(const Plan& plan) {
   return out;
 }
 
+void place_arena(const Plan& plan, std::byte* arena, std::vector<std::byte*>& addresses) {
+  for (SlotId s = 0; s < plan.slots.size(); ++s) {
+    if (plan.slots[s].storage == Storage::arena) addresses[s] = arena + plan.slots[s].offset;
+  }
+}
+
+void place_constants(const Plan& plan, std::vector<std::byte*>& addresses) {
+  for (SlotId s = 0; s < plan.slots.size(); ++s) {
+    if (plan.slots[s].storage != Storage::constant) continue;
+    mlx::core::array array = plan.constants[plan.slots[s].index];
+    addresses[s] = reinterpret_cast<std::byte*>(array.data<char>());
+  }
+}
+
 namespace {
 
 void find_lives(Plan& plan) {
@@ -173,7 +187,7 @@ void place_slots(Plan& plan) {
   std::vector<SlotId> order;
   for (SlotId s = 0; s < plan.slots.size(); ++s) {
     Slot& slot = plan.slots[s];
-    slot.bytes = (slot.bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+    slot.bytes = aligned(slot.bytes);
     if (slot.storage == Storage::arena && slot.bytes > 0 && slot.first_step != UINT32_MAX) order.push_back(s);
   }
   std::sort(order.begin(), order.end(),

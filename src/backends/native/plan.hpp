@@ -28,6 +28,12 @@ using SlotId = std::uint32_t;
 
 /// Slots of an arena begin at multiples of a cache line, which is the widest vector too.
 inline constexpr std::size_t kArenaAlignment = 64;
+constexpr std::size_t aligned(std::size_t bytes) {
+  return (bytes + kArenaAlignment - 1) / kArenaAlignment * kArenaAlignment;
+}
+
+/// Of the elements of a type that inference let through.
+std::size_t bytes_of(const TensorType& type);
 
 /// Elements of a slot, seen as a tensor.
 struct View {
@@ -153,6 +159,10 @@ struct Plan {
 };
 
 PlanInfo describe(const Plan& plan);
+
+/// Sets the addresses of the slots that lie in the arena, and of those whose arrays are the same for all replays.
+void place_arena(const Plan& plan, std::byte* arena, std::vector<std::byte*>& addresses);
+void place_constants(const Plan& plan, std::vector<std::byte*>& addresses);
 
 /// From the steps' reads and writes: the slots' lives, the arrays' lists, and for each arena slot a place such that
 /// those that live at the same time do not overlap.

@@ -58,7 +58,7 @@ SlotId PlanBuilder::new_slot(Storage storage, const TensorType& type, std::size_
   slot.storage = storage;
   slot.index = index;
   slot.type = type;
-  slot.bytes = static_cast<std::size_t>(element_count(type.shape).value_or(0)) * size_of(type.dtype);
+  slot.bytes = bytes_of(type);
   plan_->slots.push_back(std::move(slot));
   residents_.emplace_back();
   return static_cast<SlotId>(plan_->slots.size() - 1);
@@ -251,7 +251,7 @@ bool PlanBuilder::write_over_input(const Group& group, ValueId result) {
 }
 
 void PlanBuilder::emit_softmax(const Unit& unit) {
-  const View from = dense_of(*unit.softmax_of);
+  const View from = dense_of(value_of(instruction(unit.members[0]).operands[0]));
   for (const std::size_t i : unit.members) used_by(i);
   const ValueId result = first_result(unit.members.back());
   place(result, new_view(Storage::arena, values_[result].type));
@@ -296,14 +296,14 @@ Status PlanBuilder::emit(const Unit& unit) {
 
 Status PlanBuilder::emit_steps(const Unit& unit) {
   const std::size_t i = unit.members[0];
-  if (unit.elementwise || unit.softmax_of || native_of(*instruction(i).op)) {
+  if (unit.elementwise || unit.softmax || native_of(*instruction(i).op)) {
     if (depends_on_pending(unit)) REPRISE_RETURN_IF_ERROR(flush_fallback());
   }
   if (unit.elementwise) {
     emit_group(unit);
     return {};
   }
-  if (unit.softmax_of) {
+  if (unit.softmax) {
     emit_softmax(unit);
     return {};
   }

@@ -1,6 +1,5 @@
 #include "backends/native/replay.hpp"
 
-#include "backends/mlx/tape.hpp"
 #include "backends/native/arrays.hpp"
 #include "base/format.hpp"
 
@@ -51,9 +50,7 @@ void Replayer::let_go(Workspace& workspace) const {
 Result<std::unique_ptr<Replayer::Workspace>> Replayer::make_workspace() const {
   auto out = std::make_unique<Workspace>();
   if (plan_->arena_bytes > 0) {
-    // The system hands out more than it has, and ends the process when that is written to.
-    constexpr std::size_t kSmall = 1 << 20;
-    if (plan_->arena_bytes > kSmall) mlx_backend::require_memory(plan_->arena_bytes);
+    require_memory(plan_->arena_bytes);
     out->arena.reset(static_cast<std::byte*>(std::aligned_alloc(kArenaAlignment, plan_->arena_bytes)));
     if (!out->arena) {
       return make_error(ErrorCode::limit, "run: {} bytes of working memory cannot be had", plan_->arena_bytes);
@@ -61,14 +58,11 @@ Result<std::unique_ptr<Replayer::Workspace>> Replayer::make_workspace() const {
   }
   out->addresses.assign(plan_->slots.size(), nullptr);
   out->arrays.assign(plan_->slots.size(), std::nullopt);
+  place_arena(*plan_, out->arena.get(), out->addresses);
+  place_constants(*plan_, out->addresses);
   for (SlotId s = 0; s < plan_->slots.size(); ++s) {
     const Slot& slot = plan_->slots[s];
-    if (slot.storage == Storage::arena) out->addresses[s] = out->arena.get() + slot.offset;
-    if (slot.storage == Storage::constant) {
-      mx::array array = plan_->constants[slot.index];
-      out->addresses[s] = reinterpret_cast<std::byte*>(array.data<char>());
-      out->arrays[s] = std::move(array);
-    }
+    if (slot.storage == Storage::constant) out->arrays[s] = plan_->constants[slot.index];
   }
   return out;
 }
@@ -77,8 +71,7 @@ Result<std::vector<mx::array>> Replayer::replay(const Frame& frame, std::vector<
   const RunOptions& options = frame.options();
   Ticker ticker(options);
   for (const SlotId s : inputs_) {
-    mx::array& in = inputs[plan_->slots[s].index];
-    frame.set_array(s, in.flags().row_contiguous ? std::move(in) : dense_copy(in, frame.threads()));
+    frame.set_array(s, as_dense(std::move(inputs[plan_->slots[s].index]), frame.threads()));
   }
   for (std::uint32_t i = 0; i < plan_->steps.size(); ++i) {
     if (options.cancel && options.cancel->cancelled()) {

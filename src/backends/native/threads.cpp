@@ -112,15 +112,15 @@ class Worker {
 
 /// Never destroyed: its threads wait until the process ends. After a fork() the child has none; offers are then taken
 /// back, and all is done by the caller.
-class Pool {
+class Workers {
  public:
-  static Pool& instance() {
-    static Pool* pool = new Pool;
-    return *pool;
+  static Workers& instance() {
+    static Workers* workers = new Workers;
+    return *workers;
   }
 
   /// The first `wanted` workers, or as many as the system lets be made.
-  int workers(int wanted) {
+  int at_least(int wanted) {
     int made = made_.load(std::memory_order_acquire);
     if (made >= wanted) return wanted;
     const std::lock_guard lock(mutex_);
@@ -194,9 +194,9 @@ void run_parts(int team, std::int64_t parts, PartFn fn, const void* context) {
     range.next = parts * t / job.team;
     range.end = parts * (t + 1) / job.team;
   }
-  Pool& pool = Pool::instance();
+  Workers& pool = Workers::instance();
   // Workers may be busy for other callers: those that are free now are asked, each at most once.
-  const int known = std::max(pool.workers(job.team - 1), pool.made());
+  const int known = std::max(pool.at_least(job.team - 1), pool.made());
   std::array<int, kMaxTeam> asked;
   int count = 0;
   for (int w = 0; w < known && count < job.team - 1; ++w) {

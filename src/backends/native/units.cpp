@@ -23,13 +23,9 @@ void PlanBuilder::find_needed() {
   const auto mark = [&](const Ref& ref) {
     if (ref.kind == RefKind::result) needed_[producer_of(ref)] = true;
   };
+  for (const Ref& ref : typed_->verified().live_outputs()) mark(ref);
   const auto real = static_cast<std::size_t>(typed_->program()->num_real_outputs);
-  for (std::size_t i = 0; i < list_.outputs.size(); ++i) {
-    // The tail only keeps host calls alive; without any it changes nothing.
-    if (i >= real && !typed_->verified().calls_host()) break;
-    mark(list_.outputs[i]);
-    values_[value_of(list_.outputs[i])].is_output |= i < real;
-  }
+  for (std::size_t i = 0; i < real; ++i) values_[value_of(list_.outputs[i])].is_output = true;
   for (std::size_t i = list_.instructions.size(); i-- > 0;) {
     if (!needed_[i]) continue;
     for (const Ref& ref : instruction(i).operands) mark(ref);
@@ -94,13 +90,10 @@ void PlanBuilder::find_units() {
     while (leader[i] != i) i = leader[i] = leader[leader[i]];
     return i;
   };
-  std::map<std::size_t, ValueId> softmax_of;  // by leader
   std::vector<bool> in_softmax(n);
   for (std::size_t i = 0; i < n; ++i) {
     if (!needed_[i]) continue;
     const auto members = softmax_ending_at(i);
-    if (members.empty()) continue;
-    softmax_of[members[0]] = value_of(instruction(members[0]).operands[0]);
     for (const std::size_t m : members) {
       leader[m] = members[0];
       in_softmax[m] = true;
@@ -141,11 +134,7 @@ void PlanBuilder::find_units() {
   for (std::size_t i = 0; i < n; ++i) {
     if (!needed_[i]) continue;
     const auto [it, added] = unit_of_leader.try_emplace(find(i), units_.size());
-    if (added) {
-      const auto softmax = softmax_of.find(find(i));
-      units_.push_back(
-          {{}, elementwise[i], softmax == softmax_of.end() ? std::nullopt : std::optional(softmax->second)});
-    }
+    if (added) units_.push_back({{}, elementwise[i], in_softmax[i]});
     unit_of_[i] = it->second;
     units_[it->second].members.push_back(i);
   }

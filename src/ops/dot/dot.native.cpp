@@ -13,12 +13,6 @@ namespace {
 
 using Axes = std::vector<std::size_t>;
 
-Axes from_front(const ops::Ints& axes, std::size_t rank) {
-  Axes out;
-  for (const auto a : axes) out.push_back(axis_of(a, rank));
-  return out;
-}
-
 Axes others(const Axes& a, const Axes& b, std::size_t rank) {
   Axes out;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -125,8 +119,6 @@ struct Cut {
   }
 };
 
-/// Multiplications below which a part is not worth another thread (about 10 us).
-constexpr std::int64_t kWorthAPart = 512 * 1024;
 /// Columns and rows are cut at multiples of what the kernels' registers hold.
 constexpr std::int64_t kColumnUnit = 64, kRowUnit = 32;
 
@@ -150,8 +142,8 @@ Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
   if (op[0].type.dtype != dtype || op[1].type.dtype != dtype) return decline("operands of two dtypes");
   if (is_complex(dtype)) return decline("complex");
   const std::size_t rank_a = op[0].type.shape.size(), rank_b = op[1].type.shape.size();
-  const Axes batch_a = from_front(attrs.batch_a, rank_a), batch_b = from_front(attrs.batch_b, rank_b);
-  const Axes inner_a = from_front(attrs.contract_a, rank_a), inner_b = from_front(attrs.contract_b, rank_b);
+  const Axes batch_a = axes_of(attrs.batch_a, rank_a), batch_b = axes_of(attrs.batch_b, rank_b);
+  const Axes inner_a = axes_of(attrs.contract_a, rank_a), inner_b = axes_of(attrs.contract_b, rank_b);
   const Matrices a = as_matrices(op, 0, batch_a, others(batch_a, inner_a, rank_a), inner_a);
   Matrices b = as_matrices(op, 1, batch_b, inner_b, others(batch_b, inner_b, rank_b));
   GemmShape s;
@@ -214,7 +206,6 @@ Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
     const Cut cut = cut_of(s);
     std::vector<DnnlPart> parts;
     std::string kernel;
-    View b_view = b.view, scratch = out;
     for (std::int64_t p = 0; p < cut.parts; ++p) {
       const auto [begin, size] = cut.part(p);
       const auto piece = [&](const Desc& whole, const View& view, std::optional<std::size_t> axis) {
@@ -233,10 +224,8 @@ Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
       const auto [b_plain, b_from] = piece(b_desc, b.view, batch || cut.axis == kColumns ? Axis(cut.axis) : Axis());
       const auto [c_part, c_at] = piece(c_desc, out, cut.axis);
       const mlx::core::array* weights = op.fixed(b.view);
-      dnnl::primitive_attr attr;
-      attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
       const Desc b_any(b_plain.get_dims(), *data_type, dnnl::memory::format_tag::any);
-      const dnnl::matmul::primitive_desc pd(dnnl_engine(), a_part, weights ? b_any : b_plain, c_part, attr);
+      const dnnl::matmul::primitive_desc pd(dnnl_engine(), a_part, weights ? b_any : b_plain, c_part, attributes());
       const Desc b_part = pd.weights_desc();
       kernel = pd.impl_info_str();
       View b_at = b_from;
@@ -246,22 +235,10 @@ Decision plan_dot(OpPlanner& op, const ops::DotAttrs& attrs) {
       }
       std::vector<DnnlArgument> arguments{
           {DNNL_ARG_SRC, a_part, a_at}, {DNNL_ARG_WEIGHTS, b_part, b_at}, {DNNL_ARG_DST, c_part, c_at}};
-      if (const auto bytes = static_cast<std::int64_t>(pd.scratchpad_desc().get_size()); bytes > 0) {
-        scratch = op.scratch({DType::uint8, {bytes}});
-        arguments.push_back({DNNL_ARG_SCRATCHPAD, pd.scratchpad_desc(), scratch});
-      }
+      add_scratchpad(op, pd.scratchpad_desc(), arguments);
       parts.push_back({dnnl::matmul(pd), std::move(arguments)});
     }
-    std::vector<View> reads, writes;
-    for (const DnnlPart& part : parts) {
-      for (const DnnlArgument& argument : part.arguments) {
-        const bool read = argument.index == DNNL_ARG_SRC || argument.index == DNNL_ARG_WEIGHTS;
-        (read ? reads : writes).push_back(argument.view);
-      }
-    }
-    const std::string in_parts = cut.parts > 1 ? fmt::format(" in {} parts", cut.parts) : "";
-    op.add(make_dnnl_step(std::move(parts), fmt::format("gemm {} (oneDNN {}{})", sizes, kernel, in_parts)), reads,
-           writes);
+    add_dnnl_step(op, std::move(parts), fmt::format("gemm {} (oneDNN {})", sizes, kernel));
     return {};
   } catch (const dnnl::error& e) {
     return decline(fmt::format("oneDNN: {}", e.what()));
