@@ -1,82 +1,16 @@
-// A group becomes a list of instructions for an interpreter of tiles: each is one kernel over a run of elements that
-// stays in the first-level cache. Operands are converted where the row's promotion says so; half precision is computed
-// in float32 and rounded after each op, so that a result does not depend on what else is in the group.
+// The step that runs a group's tile program over tiles, on several threads.
 #include "backends/native/elementwise.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cassert>
 #include <map>
-#include <numeric>
 #include <utility>
 
-#include "backends/native/kernels/tile.hpp"
 #include "backends/native/threads.hpp"
+#include "backends/native/tile_program.hpp"
 #include "base/format.hpp"
 
 namespace reprise::native {
 namespace {
-
-bool is_half(DType d) { return d == DType::float16 || d == DType::bfloat16; }
-
-// --- What an op computes
-
-struct Recipe {
-  TileFn kernel = nullptr;       ///< null: only a conversion of the operand
-  DType first = DType::float32;  ///< what operand 0 is converted to
-  DType rest = DType::float32;   ///< and the others
-  DType half = DType::float32;   ///< when they are float32 in place of a half precision: which
-  DType made = DType::float32;   ///< what the kernel writes: the result's dtype, or float32 that is to be rounded to it
-};
-
-bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-// What the kernel computes in, were there kernels for half precision.
-DType natural_dtype(const ops::OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
-  if (op.family == "logical") return DType::bool_;
-  if (op.family == "compare") return promote(operands[0].dtype, operands[1].dtype);
-  if (is_one_of(op.name, {"is_nan", "is_infinity", "logical_not", "abs", "real", "imag"})) return operands[0].dtype;
-  return result.dtype;
-}
-
-std::optional<Recipe> recipe_of(const ops::OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
-  const DType to = result.dtype;
-  if (op.name == "astype") return Recipe{nullptr, to, to, to, to};
-  if (!has(op.traits, ops::Trait::elementwise)) return std::nullopt;
-  const DType dtype = natural_dtype(op, operands, result);
-  if (op.name == "select") {
-    const TileFn kernel = tile_kernel(op.name, dtype);
-    return Recipe{kernel, DType::bool_, dtype, dtype, dtype};
-  }
-  const DType computed = is_half(dtype) ? DType::float32 : dtype;
-  const TileFn kernel = tile_kernel(op.name, computed);
-  if (!kernel) return std::nullopt;
-  return Recipe{kernel, computed, computed, dtype, to == dtype ? computed : to};
-}
-
-// How long an element takes, roughly, in units of an addition in the cache.
-std::int64_t weight_of(const ops::OpDef& op, DType dtype) {
-  if (op.name == "astype" || op.family == "compare" || op.family == "logical" || op.family == "select") return 1;
-  constexpr std::int64_t kFunction = 8;
-  constexpr std::int64_t kScalar = 100;
-  const bool simple = op.tolerance.epsilons <= 2 && !is_one_of(op.name, {"remainder", "quotient"});
-  if (dtype == DType::complex64) return simple ? kFunction : kScalar;
-  if (simple) return 1;
-  return dtype == DType::float64 ? kScalar : kFunction;
-}
-
-// --- The tile program
-
-using Reg = std::uint32_t;  // a virtual register: a value in one dtype
-
-struct Instruction {
-  TileFn kernel = nullptr;
-  std::array<Reg, 3> in{};
-  Reg out = 0;
-  std::uint8_t operands = 0;
-};
 
 // How an input reaches a tile.
 enum class Access : std::uint8_t {
@@ -103,157 +37,6 @@ struct Output {
   std::uint32_t pointer = 0;
 };
 
-// Values of the group in the dtypes they are asked for, and the instructions that make them.
-class Lowering {
- public:
-  explicit Lowering(const Group& group) : group_(group), inputs_(group.inputs.size()) {
-    for (std::size_t i = 0; i < inputs_; ++i) {
-      const DType dtype = group.inputs[i].type.dtype;
-      known_[{static_cast<std::uint32_t>(i), dtype}] = new_reg(dtype, true);
-    }
-    for (std::size_t m = 0; m < group.members.size(); ++m) add(static_cast<std::uint32_t>(m));
-  }
-
-  std::vector<Instruction> instructions;
-  std::vector<DType> dtypes;            // by register; inputs come first
-  std::vector<std::int32_t> output_of;  // by register: the output that it is, or -1
-  std::vector<std::uint32_t> stored;    // by output: the member
-  std::int64_t weight = 0;              // of an element
-
- private:
-  Reg new_reg(DType dtype, bool) {
-    dtypes.push_back(dtype);
-    output_of.push_back(-1);
-    return static_cast<Reg>(dtypes.size() - 1);
-  }
-
-  Reg emit(TileFn kernel, std::initializer_list<Reg> in, DType made) {
-    assert(kernel);
-    Instruction one;
-    one.kernel = kernel;
-    one.operands = static_cast<std::uint8_t>(in.size());
-    std::copy(in.begin(), in.end(), one.in.begin());
-    one.out = new_reg(made, false);
-    instructions.push_back(one);
-    ++weight;
-    return one.out;
-  }
-
-  Reg cast(Reg from, DType to) {
-    const DType has = dtypes[from];
-    if (has == to) return from;
-    const bool same_bits = size_of(has) == size_of(to) && (is_integer(has) || has == DType::bool_) && is_integer(to);
-    if (same_bits) return alias(from, to);
-    const TileFn direct = cast_kernel(has, to);
-    if (direct) return emit(direct, {from}, to);
-    return emit(cast_kernel(DType::float32, to), {cast(from, DType::float32)}, to);
-  }
-
-  // The same bytes under another dtype.
-  Reg alias(Reg from, DType to) {
-    const Reg out = new_reg(to, false);
-    aliases_[out] = from;
-    return out;
-  }
-
- public:
-  Reg resolved(Reg reg) const {
-    for (auto it = aliases_.find(reg); it != aliases_.end(); it = aliases_.find(reg)) reg = it->second;
-    return reg;
-  }
-
- private:
-  // Value v (an input, then members) as `dtype`.
-  Reg as(std::uint32_t v, DType dtype) {
-    if (const auto found = known_.find({v, dtype}); found != known_.end()) return found->second;
-    const DType own = dtype_of(v);
-    Reg out = 0;
-    const auto unrounded = unrounded_.find(v);
-    if (unrounded != unrounded_.end() && dtype == DType::float32 && !known_.contains({v, own})) {
-      out = emit(round_kernel(own), {unrounded->second}, DType::float32);
-    } else if (unrounded != unrounded_.end() && dtype == own) {
-      const auto rounded = known_.find({v, DType::float32});
-      out = cast(rounded != known_.end() ? rounded->second : unrounded->second, own);
-    } else if (is_half(own) && dtype != DType::float32 && dtype != own) {
-      out = cast(as(v, DType::float32), dtype);
-    } else {
-      out = cast(as(v, own), dtype);
-    }
-    known_[{v, dtype}] = out;
-    return out;
-  }
-
-  // Value v as float32 that a half precision holds: an integer may have to be rounded to it.
-  Reg as_half(std::uint32_t v, DType half) {
-    if (dtype_of(v) == half) return as(v, DType::float32);
-    const auto [found, added] = halves_.try_emplace({v, half}, 0);
-    if (added) found->second = emit(round_kernel(half), {as(v, DType::float32)}, DType::float32);
-    return found->second;
-  }
-
-  DType dtype_of(std::uint32_t v) const {
-    return v < inputs_ ? group_.inputs[v].type.dtype : group_.members[v - inputs_].dtype;
-  }
-
-  void add(std::uint32_t m) {
-    const GroupMember& member = group_.members[m];
-    const auto v = static_cast<std::uint32_t>(inputs_) + m;
-    std::vector<TensorType> operands;
-    for (const std::uint32_t o : member.operands) {
-      operands.push_back({dtype_of(o), {}});
-    }
-    const auto recipe = recipe_of(*member.op, operands, {member.dtype, {}});
-    assert(recipe);
-    if (!recipe->kernel) {
-      known_[{v, member.dtype}] = as(member.operands[0], recipe->first);
-    } else {
-      std::array<Reg, 3> in{};
-      for (std::size_t i = 0; i < member.operands.size(); ++i) {
-        const DType dtype = i == 0 ? recipe->first : recipe->rest;
-        in[i] = is_half(recipe->half) && dtype == DType::float32 ? as_half(member.operands[i], recipe->half)
-                                                                 : as(member.operands[i], dtype);
-      }
-      Reg out = 0;
-      switch (member.operands.size()) {
-        case 1: out = emit(recipe->kernel, {in[0]}, recipe->made); break;
-        case 2: out = emit(recipe->kernel, {in[0], in[1]}, recipe->made); break;
-        default: out = emit(recipe->kernel, {in[0], in[1], in[2]}, recipe->made);
-      }
-      weight += weight_of(*member.op, recipe->rest) - 1;
-      if (recipe->made == member.dtype) {
-        known_[{v, member.dtype}] = out;
-      } else {
-        unrounded_[v] = out;
-      }
-    }
-    if (member.result) store(v, m);
-  }
-
-  // The register that becomes the output: one that an instruction makes, and that no other output is.
-  void store(std::uint32_t v, std::uint32_t m) {
-    Reg reg = as(v, group_.members[m].dtype);
-    const Reg origin = resolved(reg);
-    // What is written over an input must be written last.
-    const bool too_early = group_.members[m].over_input && instructions.back().out != origin;
-    if (origin < inputs_ || output_of[origin] >= 0 || too_early) {
-      reg = emit(copy_kernel(size_of(group_.members[m].dtype)), {reg}, group_.members[m].dtype);
-    } else {
-      reg = origin;
-    }
-    output_of[reg] = static_cast<std::int32_t>(stored.size());
-    stored.push_back(m);
-  }
-
-  const Group& group_;
-  std::size_t inputs_;
-  std::map<std::pair<std::uint32_t, DType>, Reg> known_;
-  std::map<std::pair<std::uint32_t, DType>, Reg> halves_;  // values of other dtypes, as halves, in float32
-  std::map<std::uint32_t, Reg> unrounded_;                 // members of half precision, in float32
-  std::map<Reg, Reg> aliases_;
-};
-
-// --- The step
-
 constexpr std::int64_t kMaxTile = 2048;
 constexpr std::int64_t kMinTile = 64;
 // A row of so many elements is worth tiles of its own.
@@ -268,7 +51,7 @@ constexpr std::int64_t kGrain = 64 * 1024;
 class ElementwiseStep final : public Step {
  public:
   explicit ElementwiseStep(Group group) {
-    const Lowering lowered(group);
+    const TileProgram lowered = lower(group);
     std::vector<std::span<const std::int64_t>> strides;
     for (const View& in : group.inputs) strides.emplace_back(in.strides);
     axes_ = join_axes(group.shape, strides);
@@ -309,7 +92,7 @@ class ElementwiseStep final : public Step {
                    for (const Input& in : inputs_) pointers.push_back(frame.at(in.view));
                    for (const std::size_t offset : slot_offsets_) pointers.push_back(scratch + offset);
                    for (const Output& out : outputs_) pointers.push_back(frame.at(out.view));
-                   for (const Instruction& one : each_) {
+                   for (const TileInstruction& one : each_) {
                      calls.push_back({one.kernel,
                                       {pointers[one.in[0]], pointers[one.in[1]], pointers[one.in[2]]},
                                       pointers[one.out],
@@ -376,14 +159,14 @@ class ElementwiseStep final : public Step {
   }
 
   // Registers get places in the scratch memory, reused after their last use by others of the same size.
-  void assign(const Group& group, const Lowering& lowered) {
+  void assign(const Group& group, const TileProgram& lowered) {
     const std::size_t inputs = inputs_.size();
     const std::size_t regs = lowered.dtypes.size();
     std::vector<bool> constant(regs, false);
     for (std::size_t i = 0; i < inputs; ++i) constant[i] = inputs_[i].access == Access::scalar && size_ > 1;
     std::vector<std::size_t> last_use(regs, 0);
     for (std::size_t k = 0; k < lowered.instructions.size(); ++k) {
-      const Instruction& one = lowered.instructions[k];
+      const TileInstruction& one = lowered.instructions[k];
       bool all = one.operands > 0;
       for (std::size_t o = 0; o < one.operands; ++o) {
         const Reg in = lowered.resolved(one.in[o]);
@@ -407,7 +190,7 @@ class ElementwiseStep final : public Step {
     }
     std::map<std::size_t, std::vector<std::int32_t>> free;  // by element size
     for (std::size_t k = 0; k < lowered.instructions.size(); ++k) {
-      const Instruction& one = lowered.instructions[k];
+      const TileInstruction& one = lowered.instructions[k];
       const auto release = [&](Reg reg) {
         if (reg < inputs || constant[reg] || slot_of[reg] < 0 || last_use[reg] != k) return;
         free[slot_bytes[static_cast<std::size_t>(slot_of[reg])]].push_back(slot_of[reg]);
@@ -438,7 +221,7 @@ class ElementwiseStep final : public Step {
   }
 
   // Pointers: the inputs, then the slots, then the outputs.
-  void number_pointers(const Group& group, const Lowering& lowered, const std::vector<bool>& constant,
+  void number_pointers(const Group& group, const TileProgram& lowered, const std::vector<bool>& constant,
                        const std::vector<std::int32_t>& slot_of, const std::vector<std::size_t>& slot_bytes) {
     const std::size_t inputs = inputs_.size();
     std::size_t at = aligned((inputs + slot_bytes.size() + lowered.stored.size()) * sizeof(void*));
@@ -459,7 +242,7 @@ class ElementwiseStep final : public Step {
       }
       return static_cast<Reg>(inputs + static_cast<std::size_t>(slot_of[reg]));
     };
-    for (Instruction one : lowered.instructions) {
+    for (TileInstruction one : lowered.instructions) {
       const bool is_constant = constant[one.out];
       for (std::size_t o = 0; o < one.operands; ++o) one.in[o] = pointer_of(one.in[o]);
       one.out = pointer_of(one.out);
@@ -473,8 +256,8 @@ class ElementwiseStep final : public Step {
 
   // --- Run time
 
-  static void execute(const std::vector<Instruction>& list, std::byte** pointers, std::size_t n) {
-    for (const Instruction& one : list) {
+  static void execute(const std::vector<TileInstruction>& list, std::byte** pointers, std::size_t n) {
+    for (const TileInstruction& one : list) {
       const void* in[3] = {pointers[one.in[0]], pointers[one.in[1]], pointers[one.in[2]]};
       one.kernel(in, pointers[one.out], n);
     }
@@ -582,20 +365,13 @@ class ElementwiseStep final : public Step {
   std::int64_t weight_ = 1;
   std::vector<Input> inputs_;
   std::vector<Output> outputs_;
-  std::vector<Instruction> once_, each_;
+  std::vector<TileInstruction> once_, each_;
   std::vector<std::size_t> slot_offsets_;
   std::size_t scratch_bytes_ = 0;
   std::string description_;
 };
 
 }  // namespace
-
-std::optional<std::string> why_not_elementwise(const ops::OpDef& op, const void*, std::span<const TensorType> operands,
-                                               const TensorType& result) {
-  if (recipe_of(op, operands, result)) return std::nullopt;
-  if (!has(op.traits, ops::Trait::elementwise)) return "not element-wise";
-  return fmt::format("no element-wise kernel for {}", name(natural_dtype(op, operands, result)));
-}
 
 std::unique_ptr<Step> make_elementwise_step(Group group) { return std::make_unique<ElementwiseStep>(std::move(group)); }
 
